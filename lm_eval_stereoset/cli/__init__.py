@@ -1,0 +1,66 @@
+"""The command `stereoset`: one module a subcommand, imported only when it is asked for."""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from lm_eval_stereoset import __version__
+from lm_eval_stereoset.errors import UserError
+
+# name: (module with `main(argv) -> int | None`, help)
+COMMANDS = {
+    "run": ("lm_eval_stereoset.cli.run", "evaluate a model: lm_eval's own flags, our tasks and models registered"),
+    "predict": ("lm_eval_stereoset.cli.predict", "write every candidate's score to a file, without the harness's tables"),
+    "score": ("lm_eval_stereoset.cli.score", "SS, LMS and ICAT of a file of predictions or of logged samples"),
+    "report": ("lm_eval_stereoset.cli.report", "one page, tables and figures from any number of results"),
+    "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
+    "translate": ("translation.cli", "bring StereoSet into a new language"),
+}  # fmt: skip
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    rows = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items())
+    return (
+        "usage: stereoset COMMAND …\n\n"
+        "StereoSet in many languages as tasks of the lm-evaluation-harness.\n\n"
+        f"commands:\n{rows}\n\n"
+        "options:\n"
+        "  --version   print the version\n"
+        "  -h, --help  this text; `stereoset COMMAND --help` for a command's own"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if not argv or argv[0] in ("-h", "--help"):
+        print(usage())
+        return 0 if argv else 2
+    if argv[0] in ("-V", "--version"):
+        print(f"stereoset {__version__}")
+        return 0
+    if argv[0] not in COMMANDS:
+        print(
+            f"stereoset: no command {argv[0]!r}; the commands are {', '.join(COMMANDS)}",
+            file=sys.stderr,
+        )
+        return 2
+    module, _ = COMMANDS[argv[0]]
+    return guarded(f"stereoset {argv[0]}", lambda: importlib.import_module(module).main(argv[1:]))
+
+
+def guarded(name: str, command: Callable[[], int | None]) -> int:
+    """Runs a command; a user's mistake becomes one line and exit code 2."""
+    try:
+        return command() or 0
+    except UserError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{name}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (`| head`) has gone; keep the interpreter from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

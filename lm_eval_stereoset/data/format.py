@@ -1,0 +1,181 @@
+"""The canonical format: UTF-8 JSON Lines, `<split>/<language>.jsonl`, one example a line.
+
+{"id", "target", "target_original", "bias_type", "context",
+ "candidates": [{"id", "label", "sentence", "word"} x 3]}      ("word" in intra only)
+
+Every line is validated on reading; docs/data.md describes the fields.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import atomic_write
+
+SPLITS = ("intra", "inter")
+LABELS = ("stereotype", "anti-stereotype", "unrelated")
+BIAS_TYPES = ("gender", "profession", "race", "religion")
+BLANK = "BLANK"
+
+EXAMPLE_KEYS = ("id", "target", "target_original", "bias_type", "context")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    id: str
+    label: str  # one of LABELS
+    sentence: str
+    word: str | None = None  # what fills BLANK; intra only
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    id: str
+    target: str  # the term in the example's language
+    target_original: str  # the English term: the class of the multi-class scores
+    bias_type: str  # one of BIAS_TYPES
+    context: str
+    candidates: tuple[Candidate, Candidate, Candidate]  # in file order, one of each label
+
+    def candidate(self, label: str) -> Candidate:
+        return next(c for c in self.candidates if c.label == label)
+
+    def to_dict(self) -> dict[str, Any]:
+        fields = {key: getattr(self, key) for key in EXAMPLE_KEYS}
+        fields["candidates"] = [
+            {"id": c.id, "label": c.label, "sentence": c.sentence}
+            | ({} if c.word is None else {"word": c.word})
+            for c in self.candidates
+        ]
+        return fields
+
+
+def split_of(example: Example) -> str:
+    return "inter" if example.candidates[0].word is None else "intra"
+
+
+def parse_example(fields: Any, split: str, where: str) -> Example:
+    """One decoded line to an Example; `where` (file and line) opens every error message."""
+    if not isinstance(fields, dict):
+        raise UserError(f"{where}: expected a JSON object, found {type(fields).__name__}")
+    texts = {key: _text(fields, key, where) for key in EXAMPLE_KEYS}
+    _only(fields, {*EXAMPLE_KEYS, "candidates"}, where)
+    if texts["bias_type"] not in BIAS_TYPES:
+        raise UserError(
+            f"{where}: bias_type {texts['bias_type']!r} is none of {', '.join(BIAS_TYPES)}"
+        )
+    if split == "intra" and BLANK not in texts["context"]:
+        raise UserError(f"{where}: context has no {BLANK}: {texts['context']!r}")
+    candidates = fields.get("candidates")
+    if not isinstance(candidates, list) or len(candidates) != 3:
+        raise UserError(f"{where}: candidates must be a list of three")
+    parsed = tuple(_parse_candidate(c, split, where) for c in candidates)
+    if sorted(c.label for c in parsed) != sorted(LABELS):
+        raise UserError(
+            f"{where}: needs exactly one candidate of each label ({', '.join(LABELS)}), "
+            f"found {', '.join(c.label for c in parsed)}"
+        )
+    return Example(candidates=parsed, **texts)
+
+
+def _parse_candidate(fields: Any, split: str, where: str) -> Candidate:
+    if not isinstance(fields, dict):
+        raise UserError(f"{where}: a candidate must be a JSON object")
+    keys = ("id", "label", "sentence", "word") if split == "intra" else ("id", "label", "sentence")
+    texts = {key: _text(fields, key, f"{where}, a candidate") for key in keys}
+    _only(fields, set(keys), f"{where}, a candidate")
+    if texts["label"] not in LABELS:
+        raise UserError(
+            f"{where}: label {texts['label']!r} of candidate {texts['id']} is none of "
+            f"{', '.join(LABELS)}"
+        )
+    return Candidate(**texts)
+
+
+def _text(fields: dict, key: str, where: str) -> str:
+    value = fields.get(key)
+    if not isinstance(value, str) or not value.strip():
+        found = "is missing" if key not in fields else f"must be a non-empty text, is {value!r}"
+        raise UserError(f"{where}: {key} {found}")
+    return value
+
+
+def _only(fields: dict, allowed: set[str], where: str) -> None:
+    if unknown := sorted(set(fields) - allowed):
+        raise UserError(
+            f"{where}: unknown key {', '.join(map(repr, unknown))}; "
+            f"allowed are {', '.join(sorted(allowed))}"
+        )
+
+
+def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines, split at "\\n" only: texts contain other line separators."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def parse_line(line: bytes, split: str, where: str) -> Example:
+    try:
+        return parse_example(json.loads(line.decode("utf-8")), split, where)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not UTF-8 (byte {error.start} of the line)") from error
+    except json.JSONDecodeError as error:
+        raise UserError(f"{where}: not valid JSON ({error.msg})") from error
+    except RecursionError as error:
+        raise UserError(f"{where}: not valid JSON (nested too deeply)") from error
+
+
+def guess_split(path: Path) -> str:
+    """The split of a file, from its first example: intra candidates have words."""
+    for number, line in iter_lines(path):
+        try:
+            candidates = json.loads(line.decode("utf-8"))["candidates"]
+            return "intra" if any("word" in c for c in candidates) else "inter"
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{path}, line {number}: not an example of the format") from error
+    raise UserError(f"{path}: no examples")
+
+
+class Uniqueness:
+    """Refuses an id that was seen before, and remembers where."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, str] = {}
+
+    def check(self, example: Example, where: str) -> None:
+        for id_ in (example.id, *(c.id for c in example.candidates)):
+            if id_ in self.seen:
+                raise UserError(f"{where}: duplicate id {id_} (first in {self.seen[id_]})")
+            self.seen[id_] = where
+
+
+def read_examples(path: Path | str, split: str | None = None) -> list[Example]:
+    """All examples of a file; the first line that breaks a rule is an error naming it."""
+    path = Path(path)
+    split = split or guess_split(path)
+    unique = Uniqueness()
+    examples = []
+    for number, line in iter_lines(path):
+        where = f"{path}, line {number}"
+        example = parse_line(line, split, where)
+        unique.check(example, where)
+        examples.append(example)
+    if not examples:
+        raise UserError(f"{path}: no examples")
+    return examples
+
+
+def write_examples(path: Path | str, examples: Iterable[Example]) -> None:
+    with atomic_write(path) as handle:
+        for example in examples:
+            handle.write(json.dumps(example.to_dict(), ensure_ascii=False) + "\n")
