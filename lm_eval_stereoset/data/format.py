@@ -64,9 +64,7 @@ def parse_example(fields: Any, split: str, where: str) -> Example:
     texts = {key: _text(fields, key, where) for key in EXAMPLE_KEYS}
     _only(fields, {*EXAMPLE_KEYS, "candidates"}, where)
     if texts["bias_type"] not in BIAS_TYPES:
-        raise UserError(
-            f"{where}: bias_type {texts['bias_type']!r} is none of {', '.join(BIAS_TYPES)}"
-        )
+        raise UserError(f"{where}: bias_type {texts['bias_type']!r} is none of {', '.join(BIAS_TYPES)}")
     if split == "intra" and BLANK not in texts["context"]:
         raise UserError(f"{where}: context has no {BLANK}: {texts['context']!r}")
     candidates = fields.get("candidates")
@@ -89,8 +87,7 @@ def _parse_candidate(fields: Any, split: str, where: str) -> Candidate:
     _only(fields, set(keys), f"{where}, a candidate")
     if texts["label"] not in LABELS:
         raise UserError(
-            f"{where}: label {texts['label']!r} of candidate {texts['id']} is none of "
-            f"{', '.join(LABELS)}"
+            f"{where}: label {texts['label']!r} of candidate {texts['id']} is none of {', '.join(LABELS)}"
         )
     return Candidate(**texts)
 
@@ -106,8 +103,7 @@ def _text(fields: dict, key: str, where: str) -> str:
 def _only(fields: dict, allowed: set[str], where: str) -> None:
     if unknown := sorted(set(fields) - allowed):
         raise UserError(
-            f"{where}: unknown key {', '.join(map(repr, unknown))}; "
-            f"allowed are {', '.join(sorted(allowed))}"
+            f"{where}: unknown key {', '.join(map(repr, unknown))}; allowed are {', '.join(sorted(allowed))}"
         )
 
 
