@@ -1,0 +1,51 @@
+"""Log-probabilities at chosen positions only: the vocabulary-sized head never sees the others."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+CHUNK = 64  # rows per softmax step: keeps the temporary of logsumexp small
+
+
+@contextmanager
+def _head_on_rows(head: torch.nn.Module | None, rows: torch.Tensor) -> Iterator[list[bool]]:
+    """While open, `head` is given only the hidden states of `rows` (flat indices b * length + position)."""
+    fired: list[bool] = []
+
+    def select(_module, arguments, keywords):
+        hidden = arguments[0] if arguments else next(iter(keywords.values()))
+        if hidden.dim() != 3:
+            return None
+        fired.append(True)
+        chosen = hidden.flatten(0, 1)[rows].unsqueeze(0)
+        return ((chosen, *arguments[1:]), keywords) if arguments else ((chosen,), {})
+
+    if head is None:
+        yield fired
+        return
+    handle = head.register_forward_pre_hook(select, with_kwargs=True)
+    try:
+        yield fired
+    finally:
+        handle.remove()
+
+
+def logits_at(model, rows: torch.Tensor, **inputs: Any) -> torch.Tensor:
+    """Logits [len(rows), vocabulary] at flat positions `rows`, from the model's own forward pass.
+
+    The selection happens in front of the output embedding, so whatever a model does after it (biases,
+    soft caps, scales) still happens.
+    """
+    with _head_on_rows(model.get_output_embeddings(), rows) as fired:
+        output = model(**inputs)
+    logits = output.prediction_logits if "prediction_logits" in output else output.logits
+    logits = logits.flatten(0, -2)
+    return logits if fired else logits[rows]
+
+
+def log_probabilities(logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """log p(tokens[i]) under the softmax of logits[rows[i]] over the whole vocabulary, as float64 on the CPU."""
+    normaliser = torch.cat([torch.logsumexp(part.float(), dim=-1) for part in logits.split(CHUNK)])
+    return (logits[rows, tokens].double() - normaliser[rows].double()).cpu()
