@@ -1,0 +1,117 @@
+"""A base model from the hub or a folder, made into a next-sentence model with a fresh head."""
+
+from pathlib import Path
+from typing import Any
+
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, hidden_size, new_head
+
+PAD_TOKEN = "<|pad|>"
+
+
+def new_model(
+    base: str,
+    *,
+    family: str | None = None,
+    pair: str | None = None,
+    prefix: str = "",
+    max_length: int = 256,
+    gguf_file: str | None = None,
+    rows: int | None = None,
+    dtype: Any = "float32",
+) -> NSPModel:
+    """`rows`: embedding rows of a checkpoint that will be loaded into it; otherwise they grow as needed."""
+    from transformers import AutoModel, AutoModelForSeq2SeqLM
+
+    config = load_config(base, gguf_file)
+    tokenizer = load_tokenizer(base, gguf_file)
+    family = family or guess_family(config)
+    loader = AutoModelForSeq2SeqLM if family == "seq2seq" else AutoModel
+    try:
+        core = loader.from_pretrained(base, dtype=dtype, **_gguf(gguf_file))
+    except (OSError, ValueError, ImportError) as error:
+        raise UserError(f"{base}: the model cannot be loaded: {error}") from error
+    if hasattr(core.config, "quantization_config"):
+        del core.config.quantization_config  # a GGUF file's weights are unpacked to plain ones
+    if tokenizer.pad_token_id is None:
+        tokenizer.add_special_tokens({"pad_token": PAD_TOKEN})
+    have = core.get_input_embeddings().weight.shape[0]
+    needed = max(len(tokenizer), have) if rows is None else rows
+    if needed < len(tokenizer):
+        raise UserError(
+            f"the checkpoint has {needed} embedding rows, the tokenizer of {base} {len(tokenizer)} tokens"
+        )
+    if needed != have:
+        core.resize_token_embeddings(needed, mean_resizing=False)
+    core.config.pad_token_id = tokenizer.pad_token_id
+    settings = NSPSettings(
+        family=family,
+        pair=pair or ("concatenate" if family == "decoder" else "tokenizer"),
+        prefix=prefix,
+        max_length=usable_length(config, family, max_length),
+    )
+    head = new_head(family, hidden_size(core.config))
+    return NSPModel(core, None if head is None else head.to(core.dtype), tokenizer, settings)
+
+
+def load_config(base: str, gguf_file: str | None = None) -> Any:
+    from transformers import AutoConfig
+
+    if looks_like_a_folder(base) and not Path(base).is_dir():
+        raise UserError(f"{base}: no such folder")
+    try:
+        return AutoConfig.from_pretrained(base, **_gguf(gguf_file))
+    except (OSError, ValueError, ImportError) as error:
+        raise UserError(f"{base}: no model there that transformers can read: {error}") from error
+
+
+def load_tokenizer(base: str, gguf_file: str | None = None) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(base, **_gguf(gguf_file))
+    except Exception as error:  # a missing tokenizer shows as OSError, ValueError, TypeError, … by class
+        raise UserError(
+            f"{base}: has no tokenizer that loads ({type(error).__name__}); put its tokenizer.json and "
+            "tokenizer_config.json into the model's folder"
+        ) from error
+    if len(tokenizer) < 3 or not tokenizer("a b", add_special_tokens=False)["input_ids"]:
+        raise UserError(f"{base}: its tokenizer is empty; put tokenizer.json into the model's folder")
+    return tokenizer
+
+
+def guess_family(config: Any) -> str:
+    """Text to text if the config says so, decoder if transformers knows it only as a causal model."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    if getattr(config, "is_encoder_decoder", False):
+        return "seq2seq"
+    if config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        return "encoder"
+    if config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
+        return "decoder"
+    raise UserError(
+        f"a model of type {config.model_type!r} is neither a decoder, an encoder nor text to text; "
+        "say --family if you know better"
+    )
+
+
+def usable_length(config: Any, family: str, max_length: int) -> int:
+    """No more tokens than the model has positions (T5's are relative and have no end)."""
+    positions = getattr(config, "max_position_embeddings", None)
+    if family == "seq2seq" or not isinstance(positions, int) or positions <= 0:
+        return max_length
+    if config.model_type in ("roberta", "xlm-roberta", "camembert"):
+        positions -= 2  # their positions start after the padding index
+    return min(max_length, positions)
+
+
+def looks_like_a_folder(base: str) -> bool:
+    return base.startswith((".", "/", "~")) or base.count("/") > 1
+
+
+def _gguf(gguf_file: str | None) -> dict[str, str]:
+    return {} if gguf_file is None else {"gguf_file": gguf_file}
