@@ -1,0 +1,257 @@
+"""Masked language models: BERT and its relatives.
+
+Intra-sentence: the candidate word is unmasked from left to right. In step j the sentence holds the word's
+first j tokens and one mask token for all the rest; p_j is the probability of token j + 1 at the mask. The
+score is the arithmetic mean of the p_j.
+
+Inter-sentence, for encoders without a next-sentence head: pseudo-log-likelihood of the candidate given the
+context; each token is read with itself and the later tokens of its word masked. The score is the geometric
+mean (paper eq. 4). `pseudo_log_likelihoods` gives the same for any pair of texts.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from lm_eval_stereoset.data.format import BLANK, Example
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.batching import (
+    check_lengths,
+    distinct,
+    max_positions,
+    max_rows,
+    pad,
+    run_batches,
+)
+from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
+from lm_eval_stereoset.scoring.text import tokenise, with_final_dot
+from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
+
+
+@dataclass
+class Reads:
+    """Which token ids are looked up where: read i is p(token[i]) at position[i] of inputs[source[i]]."""
+
+    inputs: list[tuple[int, ...]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)  # what each input is, for messages
+    source: list[int] = field(default_factory=list)
+    position: list[int] = field(default_factory=list)
+    token: list[int] = field(default_factory=list)
+    owner: list[int] = field(default_factory=list)  # the candidate (or pair of texts) whose score it enters
+
+    def add_input(self, ids: Sequence[int], name: str) -> None:
+        self.inputs.append(tuple(ids))
+        self.names.append(name)
+
+    def add_read(self, position: int, token: int, owner: int) -> None:
+        """A read of the input added last."""
+        self.source.append(len(self.inputs) - 1)
+        self.position.append(position)
+        self.token.append(token)
+        self.owner.append(owner)
+
+
+def score_intra(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
+    reads = (unmasking_reads_exact if settings.exact else unmasking_reads)(tokenizer, examples)
+    log_p, _ = read(model, tokenizer, reads, settings)
+    means = log_mean(log_p, np.array(reads.owner), 3 * len(examples))
+    return _triples([CandidateScore(float(value), 1) for value in means])
+
+
+def score_inter(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
+    pairs = [(with_final_dot(e.context), " " + c.sentence) for e in examples for c in e.candidates]
+    names = [f"candidate {c.id} of example {e.id}" for e in examples for c in e.candidates]
+    results = pseudo_log_likelihoods(model, tokenizer, pairs, settings, names)
+    return _triples([CandidateScore(total, count) for total, count, _ in results])
+
+
+def pseudo_log_likelihoods(
+    model,
+    tokenizer,
+    pairs: Sequence[tuple[str, str]],
+    settings: Settings,
+    names: Sequence[str] | None = None,
+    truncate: bool = False,
+) -> list[tuple[float, int, bool]]:
+    """For each (context, continuation): summed log p of the continuation's tokens, their number, and
+    whether each was the model's first choice. `truncate`: drop the beginning of contexts that are too long."""
+    limit = max_positions(model) if truncate else None
+    reads = pseudo_reads(tokenizer, pairs, names, limit)
+    log_p, best = read(model, tokenizer, reads, settings)
+    owner = np.array(reads.owner)
+    totals = np.bincount(owner, weights=log_p, minlength=len(pairs))
+    counts = np.bincount(owner, minlength=len(pairs))
+    missed = np.bincount(owner, weights=~best, minlength=len(pairs))
+    return [(float(t), int(n), bool(m == 0)) for t, n, m in zip(totals, counts, missed, strict=True)]
+
+
+def unmasking_reads(tokenizer, examples: Sequence[Example]) -> Reads:
+    """The tokens of each word as they occur in the filled-in sentence, by ids (never decoded and re-encoded).
+
+    A context with several BLANKs is unmasked in all of them in step, and all masks are read.
+    """
+    mask = _mask_id(tokenizer)
+    filled = [e.context.replace(BLANK, c.word) for e in examples for c in e.candidates]
+    sentences = tokenise(tokenizer, filled)
+    reads = Reads()
+    for owner, sentence in enumerate(sentences):
+        example, candidate = examples[owner // 3], examples[owner // 3].candidates[owner % 3]
+        name = f"candidate {candidate.id} of example {example.id}"
+        words = [sentence.tokens_in(*span, name) for span in blank_spans(example.context, candidate.word)]
+        for step in range(max(end - start for start, end in words)):
+            _add_step(reads, sentence.ids, words, step, mask, owner, name)
+    return reads
+
+
+def _add_step(
+    reads: Reads,
+    ids: Sequence[int],
+    words: Sequence[tuple[int, int]],
+    step: int,
+    mask: int,
+    owner: int,
+    name: str,
+) -> None:
+    """The sentence with `step` tokens of each word (token indices start to end) and one mask for the rest."""
+    line: list[int] = []
+    masks: list[tuple[int, int]] = []
+    done = 0
+    for start, end in words:
+        shown = min(start + step, end)
+        line += ids[done:shown]
+        if shown < end:
+            masks.append((len(line), ids[shown]))
+            line.append(mask)
+        done = end
+    line += ids[done:]
+    reads.add_input(line, name)
+    for position, token in masks:
+        reads.add_read(position, token, owner)
+
+
+def blank_spans(context: str, word: str) -> list[tuple[int, int]]:
+    """Where the word stands (first and one past the last character) once it has replaced every BLANK."""
+    spans, end = [], 0
+    for part in context.split(BLANK)[:-1]:
+        start = end + len(part)
+        end = start + len(word)
+        spans.append((start, end))
+    return spans
+
+
+def unmasking_reads_exact(tokenizer, examples: Sequence[Example]) -> Reads:
+    """The authors' way: the word tokenised on its own, its beginning decoded into the text again, the first
+    mask read."""
+    mask = _mask_id(tokenizer)
+    candidates = [(e, c) for e in examples for c in e.candidates]
+    words = tokenizer([c.word for _, c in candidates], add_special_tokens=False)["input_ids"]
+    texts, owners, tokens = [], [], []
+    for owner, ((example, candidate), word) in enumerate(zip(candidates, words, strict=True)):
+        if not word:
+            raise UserError(f"candidate {candidate.id} of example {example.id}: no tokens in its word")
+        for step, token in enumerate(word):
+            shown = clean_up(tokenizer.decode(word[:step])) if step else ""
+            texts.append(example.context.replace(BLANK, shown + tokenizer.mask_token))
+            owners.append(owner)
+            tokens.append(token)
+    different, where = distinct(texts)
+    encoded = tokenizer(different, add_special_tokens=True)["input_ids"]
+    reads = Reads()
+    for text, owner, token in zip(where.tolist(), owners, tokens, strict=True):
+        ids = encoded[text]
+        example, candidate = candidates[owner]
+        reads.add_input(ids, f"candidate {candidate.id} of example {example.id}")
+        reads.add_read(ids.index(mask), token, owner)
+    return reads
+
+
+def clean_up(text: str) -> str:
+    """English punctuation joined to the word before it, as decoding did by default in the authors' time."""
+    for spaced in (" .", " ?", " !", " ,", " n't", " 'm", " 's", " 've", " 're"):
+        text = text.replace(spaced, spaced[1:])
+        if spaced == " ,":
+            text = text.replace(" ' ", "'")
+    return text
+
+
+def pseudo_reads(
+    tokenizer,
+    pairs: Sequence[tuple[str, str]],
+    names: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> Reads:
+    """One input a token of the continuation: it and the later tokens of its word are masks, it is read."""
+    mask = _mask_id(tokenizer)
+    texts = tokenise(tokenizer, [context + continuation for context, continuation in pairs], words=True)
+    reads = Reads()
+    for owner, ((context, continuation), text) in enumerate(zip(pairs, texts, strict=True)):
+        name = names[owner] if names else f"the text {(context + continuation)[:60]!r}"
+        start, end = text.tokens_in(len(context), len(context) + len(continuation), name)
+        ids = np.array(text.ids)
+        here = np.arange(start, end)
+        same_word = text.words[here][:, None] == text.words[None, :]
+        hidden = same_word & (np.arange(len(ids)) >= here[:, None])
+        lines = np.where(hidden, mask, ids)
+        cut = text.cut(limit, start) if limit else slice(0, 0)
+        kept = np.delete(lines, cut, axis=1)
+        for line, position in zip(kept.tolist(), here.tolist(), strict=True):
+            reads.add_input(line, name)
+            reads.add_read(position - (cut.stop - cut.start), int(ids[position]), owner)
+    return reads
+
+
+def read(model, tokenizer, reads: Reads, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
+    """log p of every read, and whether its token was the most probable one. Each different input runs once."""
+    inputs, where = distinct(reads.inputs)
+    source = where[np.array(reads.source, dtype=np.int64)]
+    lengths = np.fromiter(map(len, inputs), np.int64, len(inputs))
+    first = {}
+    for index, name in zip(where.tolist(), reads.names, strict=True):
+        first.setdefault(index, name)
+    check_lengths(lengths, max_positions(model), [first[i] for i in range(len(inputs))])
+
+    order = np.argsort(source, kind="stable")  # reads of one input side by side
+    counts = np.bincount(source, minlength=len(inputs))
+    begin = np.concatenate([[0], np.cumsum(counts)])
+    position, token = np.array(reads.position), np.array(reads.token)
+    log_p = np.zeros(len(source))
+    best = np.zeros(len(source), dtype=bool)
+    padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+    device = model.device
+
+    def forward(batch: np.ndarray) -> None:
+        ids, attention = pad([inputs[i] for i in batch], padding, device)
+        chosen = np.concatenate([order[begin[i] : begin[i + 1]] for i in batch])
+        line = np.repeat(np.arange(len(batch)), counts[batch])
+        rows, row_of = np.unique(line * ids.shape[1] + position[chosen], return_inverse=True)
+        logits = logits_at(model, torch.from_numpy(rows).to(device), input_ids=ids, attention_mask=attention)
+        row_of, wanted = torch.from_numpy(row_of).to(device), torch.from_numpy(token[chosen]).to(device)
+        log_p[chosen] = log_probabilities(logits, row_of, wanted).numpy()
+        best[chosen] = (logits.argmax(-1)[row_of] == wanted).cpu().numpy()
+
+    rows_limit = max_rows(model.config.vocab_size)
+    run_batches(lengths, forward, settings, device, counts, rows_limit, "masked")
+    return log_p, best
+
+
+def log_mean(log_p: np.ndarray, owner: np.ndarray, owners: int) -> np.ndarray:
+    """log of the arithmetic mean of the probabilities of each owner, without underflow."""
+    top = np.full(owners, -np.inf)
+    np.maximum.at(top, owner, log_p)
+    total = np.bincount(owner, weights=np.exp(log_p - top[owner]), minlength=owners)
+    return top + np.log(total / np.bincount(owner, minlength=owners))
+
+
+def _triples(scores: list[CandidateScore]) -> list[Scores]:
+    return [(scores[i], scores[i + 1], scores[i + 2]) for i in range(0, len(scores), 3)]
+
+
+def _mask_id(tokenizer) -> int:
+    if tokenizer.mask_token_id is None:
+        raise UserError(
+            f"the tokenizer {tokenizer.name_or_path or type(tokenizer).__name__} has no mask token, which "
+            "masked scoring needs; give another with tokenizer=… or choose scoring=causal or seq2seq"
+        )
+    return tokenizer.mask_token_id
