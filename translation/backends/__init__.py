@@ -1,0 +1,50 @@
+"""Translators behind one small interface. Adding one is adding a file here; `backends.names()` finds it.
+
+A backend's file has
+  PRICE                 what a million characters cost, None if nothing
+  add_options(group)    its command line options
+  create(args, source, target) -> Backend
+and imports its libraries only when it is created.
+"""
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from types import ModuleType
+
+from lm_eval_stereoset.errors import UserError
+
+
+class Refused(Exception):
+    """The translator will not translate this text; the others can go on."""
+
+
+class Backend(ABC):
+    """Used as a context manager around all calls of `translate`, which may come from several threads."""
+
+    identity: str  # name and whatever changes the answers: the memory keeps answers by it
+    batch_size: int = 1  # texts per call
+    concurrency: int = 1  # calls at once
+    price: float | None = None  # per million characters
+    max_bytes: int | None = None  # longest text, in UTF-8
+
+    def __enter__(self) -> "Backend":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        return None
+
+    @abstractmethod
+    def translate(self, texts: Sequence[str]) -> list[str | Refused]:
+        """One answer per text, in order. UserError: no use to go on."""
+
+
+def names() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def module(name: str) -> ModuleType:
+    if name not in names():
+        raise UserError(f"no backend {name!r}; there are {', '.join(names())}")
+    return importlib.import_module(f"{__name__}.{name}")

@@ -1,0 +1,116 @@
+"""What can go wrong in a translation, looked for in any language.
+
+`problems(example, english)` names the kinds found in one example; KINDS says what each means and how
+grave it is: "never" may not get into a data set, "person" needs a human's eye, "note" is only counted.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from lm_eval_stereoset.data.format import BLANK, Example, split_of
+from translation.columns import target_missing, texts
+
+NEVER, PERSON, NOTE = "never", "person", "note"
+
+
+@dataclass(frozen=True)
+class Kind:
+    grade: str
+    meaning: str
+
+
+KINDS = {
+    "blank_missing": Kind(NEVER, "BLANK is missing in the context"),
+    "empty": Kind(NEVER, "a translation is empty"),
+    "blank_count": Kind(PERSON, "more or fewer BLANKs than in English"),
+    "blank_inflected": Kind(PERSON, "BLANK is glued to an ending or another word"),
+    "blank_elsewhere": Kind(PERSON, "BLANK in a text whose English has none"),
+    "identical_candidates": Kind(PERSON, "two candidates are the same"),
+    "left_in_english": Kind(PERSON, "a sentence is still English"),
+    "target_not_in_context": Kind(PERSON, "the target does not occur in the context"),
+    "word_punctuation": Kind(PERSON, "a word has punctuation in it"),
+    "quote_as_apostrophe": Kind(PERSON, "a quotation mark stands for an apostrophe"),
+    "several_words": Kind(NOTE, "a candidate word is several words"),
+    "no_break_space": Kind(NOTE, "a no-break space"),
+}
+
+GLUED = re.compile(rf"\w[.,!?;:-]*{BLANK}|{BLANK}[^\s]*\w")  # BLANKed, sometimes.BLANK, BLANK"tı
+QUOTE = re.compile(r"(?<=\w)[\"“”„](?=\w)")
+NO_BREAK = re.compile("[\u00a0\u2007\u202f]")
+
+
+def problems(example: Example, english: Example | None = None) -> list[str]:
+    """The kinds of problems of one example; some can only be seen beside its English."""
+    found = set(_blank_problems(example, english)) if split_of(example) == "intra" else set()
+    for column, text in texts(example):
+        if not text.strip():
+            found.add("empty")
+        if QUOTE.search(text):
+            found.add("quote_as_apostrophe")
+        if NO_BREAK.search(text):
+            found.add("no_break_space")
+        if column.endswith("_word"):
+            found |= _word_problems(text)
+        if column != "context" and BLANK in text and not (english and BLANK in _same(english, column)):
+            found.add("blank_elsewhere")
+        if english is not None and (column == "context" or column.endswith("_sentence")):
+            found |= {"left_in_english"} if left_in_english(text, _same(english, column)) else set()
+    if target_missing(example):
+        found.add("target_not_in_context")
+    answers = [c.sentence if c.word is None else c.word for c in example.candidates]
+    if len(set(answers)) < 3:
+        found.add("identical_candidates")
+    return [kind for kind in KINDS if kind in found]
+
+
+def _blank_problems(example: Example, english: Example | None) -> Iterable[str]:
+    count = example.context.count(BLANK)
+    if count == 0:
+        yield "blank_missing"
+    elif count != (english.context.count(BLANK) if english else 1):
+        yield "blank_count"
+    # English has a few of these itself; there it is no fault of the translation, but a person should see.
+    if GLUED.search(example.context):
+        yield "blank_inflected"
+
+
+def _word_problems(word: str) -> set[str]:
+    found = {"several_words"} if len(word.split()) > 1 else set()
+    # A hyphen or an apostrophe inside a word belongs to it (self-made, aujourd'hui).
+    inner = re.sub(r"(?<=\w)[-'’](?=\w)", "", word)
+    if any(unicodedata.category(c)[0] == "P" for c in inner):
+        found.add("word_punctuation")
+    return found
+
+
+def left_in_english(text: str, english: str) -> bool:
+    """Three words or more, nearly all of them those of the English text, in its order.
+
+    Names and short exclamations are the same in many languages; whole sentences are not.
+    """
+    ours, theirs = _words(text), _words(english)
+    if len(ours) < 3 or not theirs:
+        return False
+    common = sum((Counter(ours) & Counter(theirs)).values())
+    return common / max(len(ours), len(theirs)) > 0.8
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.replace(BLANK, " ").casefold())
+
+
+def _same(english: Example, column: str) -> str:
+    return dict(texts(english)).get(column, "")
+
+
+def problems_of(examples: Iterable[Example], english: Mapping[str, Example]) -> dict[str, list[str]]:
+    """The problems of each example that has any, by its id."""
+    found = {example.id: problems(example, english.get(example.id)) for example in examples}
+    return {id_: kinds for id_, kinds in found.items() if kinds}
+
+
+def needs_person(kinds: Iterable[str]) -> bool:
+    return any(KINDS[kind].grade != NOTE for kind in kinds)

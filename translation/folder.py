@@ -1,0 +1,192 @@
+"""A folder of translated examples, and the promise that what a person changed in it stays.
+
+<split>/<language>.jsonl   the examples (a text may still be empty or lack its BLANK: that is seen to later)
+<language>.reviews.jsonl   every verdict of a reviewer, oldest first: who, when, before, after
+<language>.written.json    fingerprints of everything that a command has written here, so that an
+                           example edited by hand in its file is recognised, and kept
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from lm_eval_stereoset.data.format import (
+    BLANK,
+    SPLITS,
+    Example,
+    Uniqueness,
+    iter_lines,
+    parse_example,
+    write_examples,
+)
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import atomic_write, read_json, write_json
+from translation.columns import fingerprint, names, put
+
+BY_HAND = "edited in the file"
+
+
+@dataclass(frozen=True)
+class Review:
+    """One verdict on one example; the last one on an example counts."""
+
+    split: str
+    example: str
+    verdict: str  # ok, corrected or drop
+    by: str
+    at: str  # UTC
+    base: str  # fingerprint of the example that the reviewer saw
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None  # None: dropped
+    comment: str = ""
+
+
+def read_translated(path: Path, split: str) -> list[Example]:
+    """The canonical format, except that empty texts and lost BLANKs are accepted: they are what we repair."""
+    unique = Uniqueness()
+    examples = []
+    for number, line in iter_lines(path):
+        where = f"{path}, line {number}"
+        try:
+            example = parse_lenient(json.loads(line.decode("utf-8")), split, where)
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise UserError(f"{where}: not a line of UTF-8 JSON ({error})") from error
+        unique.check(example, where)
+        examples.append(example)
+    if not examples:
+        raise UserError(f"{path}: no examples")
+    return examples
+
+
+def parse_lenient(fields: Any, split: str, where: str) -> Example:
+    """Validates a line as if no text were empty and BLANK were there, then gives the texts as they are."""
+    if not isinstance(fields, dict) or not isinstance(fields.get("candidates"), list):
+        return parse_example(fields, split, where)
+    complete = _filled(fields, ("target", "context"))
+    if split == "intra" and isinstance(complete.get("context"), str) and BLANK not in complete["context"]:
+        complete["context"] += BLANK
+    complete["candidates"] = [
+        _filled(c, ("sentence", "word")) if isinstance(c, dict) else c for c in fields["candidates"]
+    ]
+    example = parse_example(complete, split, where)
+    for column in names(split):
+        source = fields if column in fields else fields["candidates"][int(column[1]) - 1]
+        example = put(example, column, source[column if column in fields else column[3:]])
+    return example
+
+
+def _filled(fields: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    empty = [key for key in keys if isinstance(fields.get(key), str) and not fields[key].strip()]
+    return {**fields, **dict.fromkeys(empty, "empty")}
+
+
+class Folder:
+    def __init__(self, path: Path | str, language: str):
+        self.path = Path(path)
+        self.language = language
+
+    def file(self, split: str) -> Path:
+        return self.path / split / f"{self.language}.jsonl"
+
+    def beside(self, kind: str) -> Path:
+        """A file about this language that is not data, e.g. de.changes.jsonl."""
+        return self.path / f"{self.language}.{kind}"
+
+    def read(self) -> dict[str, list[Example]]:
+        """All splits that are there; at least one must be."""
+        found = {split: self.file(split) for split in SPLITS if self.file(split).is_file()}
+        if not found:
+            raise UserError(
+                f"{self.path}: neither intra/{self.language}.jsonl nor inter/{self.language}.jsonl is there"
+            )
+        return {split: read_translated(path, split) for split, path in found.items()}
+
+    def reviews(self) -> list[Review]:
+        path = self.beside("reviews.jsonl")
+        if not path.is_file():
+            return []
+        try:
+            return [Review(**json.loads(line)) for _, line in iter_lines(path)]
+        except (ValueError, TypeError) as error:
+            raise UserError(f"{path}: not a list of reviews ({error}); restore it from a backup") from error
+
+    def reviewed(self) -> dict[tuple[str, str], Review]:
+        """The verdict that counts, by split and example id."""
+        return {(review.split, review.example): review for review in self.reviews()}
+
+    def add_reviews(self, reviews: Sequence[Review]) -> None:
+        everything = [*self.reviews(), *reviews]
+        with atomic_write(self.beside("reviews.jsonl")) as handle:
+            for review in everything:
+                handle.write(json.dumps(asdict(review), ensure_ascii=False) + "\n")
+
+    def write(self, splits: Mapping[str, Sequence[Example]]) -> int:
+        """Puts new examples in place of old ones, except those a person has reviewed or edited.
+
+        Returns how many of the examples stayed as a person left them.
+        """
+        written = self._written()
+        self.add_reviews_by_hand(written)
+        reviewed = self.reviewed()
+        for split, examples in splits.items():
+            for example in examples:
+                known = written.setdefault(split, {}).setdefault(example.id, [])
+                if fingerprint(example) not in known:
+                    known.append(fingerprint(example))
+        # First what may be found in the files, then the files: a kill in between is harmless.
+        write_json(self.beside("written.json"), written)
+        kept = 0
+        for split, examples in splits.items():
+            final = [with_review(example, reviewed.get((split, example.id))) for example in examples]
+            kept += sum((split, example.id) in reviewed for example in examples)
+            write_examples(self.file(split), [example for example in final if example is not None])
+        return kept
+
+    def add_reviews_by_hand(self, written: dict[str, dict[str, list[str]]] | None = None) -> None:
+        """Takes examples that were edited in their file into the reviews, so that they are kept."""
+        written = self._written() if written is None else written
+        reviews: dict[tuple[str, str], list[Review]] = {}
+        for review in self.reviews():
+            reviews.setdefault((review.split, review.example), []).append(review)
+        found = []
+        for split in SPLITS:
+            path = self.file(split)
+            if not path.is_file():
+                continue
+            if split not in written:
+                raise UserError(
+                    f"{path}: exists and was not written by this command; choose another output folder, "
+                    "or move the file away"
+                )
+            for example in read_translated(path, split):
+                known = written[split].get(example.id, [])
+                earlier = reviews.get((split, example.id), [])
+                if fingerprint(example) in known or any(r.after == example.to_dict() for r in earlier):
+                    continue
+                found.append(
+                    Review(
+                        split, example.id, "corrected", BY_HAND, now(), known[-1] if known else "",
+                        earlier[-1].after if earlier else None, example.to_dict(),
+                    )
+                )  # fmt: skip
+        if found:
+            self.add_reviews(found)
+
+    def _written(self) -> dict[str, dict[str, list[str]]]:
+        path = self.beside("written.json")
+        return read_json(path) if path.is_file() else {}
+
+
+def with_review(example: Example, review: Review | None) -> Example | None:
+    if review is None:
+        return example
+    if review.after is None:
+        return None
+    return parse_lenient(review.after, review.split, f"review of {review.example}")
+
+
+def now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,174 @@
+"""Applies a language's repair rules to translated examples and records every change."""
+
+import csv
+import difflib
+import re
+import string
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lm_eval_stereoset.data.format import BLANK, SPLITS, Example
+from lm_eval_stereoset.errors import UserError
+from translation.columns import Change, get, names, put, rebuilt, target_missing
+from translation.rules import Rule, Rules
+
+Data = dict[str, list[Example]]
+RAW = "raw"
+
+
+@dataclass
+class Repaired:
+    data: Data
+    steps: list[tuple[str, Data]]  # the data as it was after each step, raw first
+    changes: list[Change] = field(default_factory=list)
+    dropped: list[tuple[str, str]] = field(default_factory=list)  # example id, rule
+
+    def report(self) -> list[dict[str, str | int]]:
+        """Problem counts after each step; a split that is not there has no problems to count: 0."""
+        return [
+            {"step": name} | {split: sum(map(target_missing, data.get(split, []))) for split in SPLITS}
+            for name, data in self.steps
+        ]
+
+
+def repair(data: Data, rules: Rules, manual_fixes: Path | None = None) -> Repaired:
+    if manual_fixes is not None and not any(
+        rule.action == "manual_fixes" for step in rules.steps for rule in step.rules
+    ):
+        raise UserError(
+            f"{rules.where} has no rule manual_fixes that explains the sheets in {manual_fixes}; "
+            "review sheets made by `stereoset translate review` are read with `stereoset translate apply`"
+        )
+    result = Repaired(dict(data), [(RAW, dict(data))])
+    for step in rules.steps:
+        for rule in step.rules:
+            if rule.action == "manual_fixes":
+                if manual_fixes is not None:
+                    _apply_sheets(result, rule, manual_fixes)
+                continue
+            for split in rule.splits:
+                if split in result.data:
+                    result.data[split] = [_apply(rule, e, split, result.changes) for e in result.data[split]]
+        result.steps.append((step.name, dict(result.data)))
+    return result
+
+
+def _apply(rule: Rule, example: Example, split: str, changes: list[Change]) -> Example:
+    if not _concerns(rule, example):
+        return example
+    if rule.action == "rebuild_sentences":
+        return _changed(example, rebuilt(example), rule.name, split, changes)
+    if rule.action == "closest_word":
+        return _changed(example, _with_closest_word(example, rule), rule.name, split, changes)
+    act = _text_action(rule)
+    after = example
+    for column in names(split, rule.columns):
+        after = put(after, column, act(get(after, column)))
+    return _changed(example, after, rule.name, split, changes)
+
+
+def _concerns(rule: Rule, example: Example) -> bool:
+    if rule.examples is not None and example.id not in rule.examples:
+        return False
+    holds = {
+        "target": lambda value: example.target == value,
+        "target_missing": lambda value: target_missing(example) == value,
+        "blank_missing": lambda value: (BLANK not in example.context) == value,
+    }
+    return all(holds[key](value) for key, value in rule.when.items())
+
+
+def _text_action(rule: Rule) -> Callable[[str], str]:
+    value = rule.value
+    if rule.action == "replace":
+        return lambda text: _in_order(text, value.items(), str.replace)
+    if rule.action == "regex":
+        return lambda text: _in_order(text, value.items(), lambda t, a, b: re.sub(a, b, t))
+    if rule.action == "keep":
+        return lambda text: re.sub(f"[^{value}]", "", text)
+    if rule.action == "strip":
+        return strip_punctuation
+    return lambda text: value  # set
+
+
+def _in_order(text: str, pairs, replace: Callable[[str, str, str], str]) -> str:
+    for before, after in pairs:
+        text = replace(text, before, after)
+    return text
+
+
+def strip_punctuation(text: str) -> str:
+    """Without outer punctuation and white space in any script; never down to nothing."""
+    outer = "".join({c for c in text if unicodedata.category(c)[0] in "PZ"}) + string.whitespace
+    return text.strip(outer) or text
+
+
+def _with_closest_word(example: Example, rule: Rule) -> Example:
+    """A target was translated without its sentence; take the form that the sentence uses."""
+    if not target_missing(example) or example.target in rule.value.get("skip", []):
+        return example
+    # A target of several words rarely comes near a single one; where it does (Kap Verde, Kapverdische)
+    # German takes it. Other languages leave that to a person.
+    if rule.value.get("single_words_only") and len(example.target.split()) > 1:
+        return example
+    matches = difflib.get_close_matches(example.target, example.context.split(), 1, rule.value["cutoff"])
+    if not matches or not matches[0].strip(string.punctuation):
+        return example
+    return put(example, "target", matches[0].strip(string.punctuation))
+
+
+def _changed(before: Example, after: Example, rule: str, split: str, changes: list[Change]) -> Example:
+    for column in names(split) if after is not before else ():
+        if get(before, column) != get(after, column):
+            changes.append(Change(before.id, column, get(before, column), get(after, column), rule))
+    return after
+
+
+def _apply_sheets(result: Repaired, rule: Rule, folder: Path) -> None:
+    """Corrections from sheets: a row names its example by id; an empty cell changes nothing."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: no such folder of manual fixes")
+    for sheet in rule.value:
+        split = sheet["split"]
+        if split not in result.data:
+            continue
+        examples = {example.id: example for example in result.data[split]}
+        for number, row in _rows(folder / sheet["file"], ["id", *sheet["columns"]]):
+            where = f"{folder / sheet['file']}, row {number}"
+            example = examples.get(row["id"])
+            if example is None:
+                raise UserError(f"{where}: no {split} example has the id {row['id']!r}")
+            _same_candidates(row, example, where)
+            after = example
+            for theirs, ours in sheet["columns"].items():
+                if row[theirs].strip():
+                    after = put(after, ours, row[theirs])
+            drop = sheet.get("drop_if")
+            if drop and drop["contains"] in row[drop["column"]]:
+                result.dropped.append((example.id, f"{rule.name}: {sheet['file']}"))
+                del examples[example.id]
+                continue
+            name = f"{rule.name}: {sheet['file']}"
+            examples[example.id] = _changed(example, after, name, split, result.changes)
+        result.data[split] = [examples[e.id] for e in result.data[split] if e.id in examples]
+
+
+def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as handle:
+            reader = csv.DictReader(handle, restval="")
+            if missing := [column for column in needed if column not in (reader.fieldnames or [])]:
+                raise UserError(f"{path}: has no column {missing[0]!r}")
+            return list(enumerate(reader, start=2))
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such sheet of manual fixes") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise UserError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+
+
+def _same_candidates(row: dict[str, str], example: Example, where: str) -> None:
+    for k, candidate in enumerate(example.candidates, start=1):
+        if row.get(f"c{k}_id") not in (None, "", candidate.id):
+            raise UserError(f"{where}: c{k}_id is {row[f'c{k}_id']!r}, but the data has {candidate.id!r}")

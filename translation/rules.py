@@ -1,0 +1,163 @@
+"""Repair rules as data: one YAML file per language in rules/, `generic.yaml` for all others.
+
+A file has named steps; a step has rules, applied in order to every example. Problems are counted after
+each step. A rule has a `name`, optional limits and one action:
+
+  splits: [intra]                 only there (default: both)
+  columns: [target, context]      only these kinds of text (default: target, context, sentence, word)
+  examples: [id, …]               only these
+  when: {target: …, target_missing: true, blank_missing: true}   only examples for which all of it holds
+
+  replace: {from: to, …}          literally, in this order
+  regex: {pattern: to, …}         as Python's re.sub
+  keep: "A-Za-z "                 removes every other character (a character class)
+  strip: punctuation              removes outer punctuation and white space
+  set: text                       puts this text
+  closest_word: {cutoff: 0.4, skip: [target, …], single_words_only: true}   a target missing in its
+                                  context becomes the closest word of the context
+  manual_fixes: [{file, split, columns: {of the sheet: of the example}, drop_if: {column, contains}}, …]
+  rebuild_sentences: true         intra: context with BLANK replaced by each word
+"""
+
+import re
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.errors import UserError
+from translation.columns import KINDS
+
+ACTIONS = (
+    "replace", "regex", "keep", "strip", "set", "closest_word", "manual_fixes", "rebuild_sentences",
+)  # fmt: skip
+LIMITS = ("name", "splits", "columns", "examples", "when")
+CONDITIONS = ("target", "target_missing", "blank_missing")
+
+
+@dataclass(frozen=True)
+class Rule:
+    name: str
+    action: str  # one of ACTIONS
+    value: Any
+    splits: tuple[str, ...] = SPLITS
+    columns: tuple[str, ...] = KINDS
+    examples: frozenset[str] | None = None
+    when: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Step:
+    name: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    where: str
+    steps: tuple[Step, ...]
+
+
+def load(language: str, path: Path | str | None = None) -> Rules:
+    """The rules of a language: the user's file, else the one that comes with us, else the generic ones."""
+    if path is not None:
+        path = Path(path)
+        try:
+            return parse(path.read_text(encoding="utf-8"), str(path))
+        except OSError as error:
+            raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path}: not UTF-8 (byte {error.start})") from error
+    folder = resources.files("translation") / "rules"
+    file = folder / f"{language}.yaml"
+    if not file.is_file():
+        file = folder / "generic.yaml"
+    return parse(file.read_text(encoding="utf-8"), f"rules/{file.name}")
+
+
+def parse(text: str, where: str) -> Rules:
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UserError(f"{where}: not valid YAML: {error}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("steps"), list):
+        raise UserError(f"{where}: needs a list called steps")
+    return Rules(where, tuple(_step(step, where) for step in content["steps"]))
+
+
+def _step(content: Any, where: str) -> Step:
+    if not isinstance(content, dict) or set(content) != {"name", "rules"}:
+        raise UserError(f"{where}: each step needs a name and rules, and nothing else")
+    if not isinstance(content["rules"], list):
+        raise UserError(f"{where}: the rules of step {content['name']!r} are not a list")
+    return Step(str(content["name"]), tuple(_rule(rule, where) for rule in content["rules"]))
+
+
+def _rule(content: Any, where: str) -> Rule:
+    if not isinstance(content, dict) or not isinstance(content.get("name"), str):
+        raise UserError(f"{where}: every rule needs a name")
+    where = f"{where}, rule {content['name']!r}"
+    actions = [key for key in content if key in ACTIONS]
+    if len(actions) != 1:
+        raise UserError(f"{where}: needs exactly one of {', '.join(ACTIONS)}")
+    _known(content, (*LIMITS, *ACTIONS), where)
+    when = content.get("when", {})
+    if not isinstance(when, dict):
+        raise UserError(f"{where}: when is not a table")
+    _known(when, CONDITIONS, f"{where}, when")
+    action = actions[0]
+    _check_value(action, content[action], where)
+    return Rule(
+        content["name"],
+        action,
+        content[action],
+        splits=_subset(content, "splits", SPLITS, where),
+        columns=_subset(content, "columns", KINDS, where),
+        examples=frozenset(map(str, content["examples"])) if "examples" in content else None,
+        when=when,
+    )
+
+
+def _check_value(action: str, value: Any, where: str) -> None:
+    texts = action in ("replace", "regex")
+    if texts and not (
+        isinstance(value, dict) and all(isinstance(t, str) for pair in value.items() for t in pair)
+    ):
+        raise UserError(f"{where}: {action} needs texts and what they become (put 'no', 'yes' in quotes)")
+    if texts and "" in value:
+        raise UserError(f"{where}: {action} of an empty text")
+    if action in ("keep", "set", "strip") and not isinstance(value, str):
+        raise UserError(f"{where}: {action} needs a text")
+    if action == "strip" and value != "punctuation":
+        raise UserError(f"{where}: strip knows only 'punctuation'")
+    if action == "closest_word":
+        if not isinstance(value, dict):
+            raise UserError(f"{where}: closest_word needs a cutoff")
+        _known(value, ("cutoff", "skip", "single_words_only"), where)
+        if not isinstance(value.get("cutoff"), (int, float)) or not 0 < value["cutoff"] <= 1:
+            raise UserError(f"{where}: the cutoff must be a number above 0 and up to 1")
+    for pattern in value if action == "regex" else [f"[^{value}]"] if action == "keep" else []:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise UserError(f"{where}: {pattern!r} is not a regular expression ({error})") from error
+    if action == "manual_fixes":
+        for sheet in value if isinstance(value, list) else [None]:
+            if not isinstance(sheet, dict) or not {"file", "split", "columns"} <= set(sheet):
+                raise UserError(f"{where}: each sheet needs file, split and columns")
+            _known(sheet, ("file", "split", "columns", "drop_if"), where)
+
+
+def _known(content: dict, allowed: tuple[str, ...], where: str) -> None:
+    if unknown := [key for key in content if key not in allowed]:
+        raise UserError(f"{where}: unknown key {unknown[0]!r}; there are {', '.join(allowed)}")
+
+
+def _subset(content: dict, key: str, allowed: tuple[str, ...], where: str) -> tuple[str, ...]:
+    value = content.get(key, list(allowed))
+    if not isinstance(value, list) or not value or any(item not in allowed for item in value):
+        raise UserError(f"{where}: {key} must be a list of some of {', '.join(allowed)}")
+    return tuple(value)
