@@ -1,1 +1,80 @@
-"""Scores of candidates under a model, one file a family of models; nothing here knows the harness."""
+"""Scores of candidates under a model, one file a family of models; nothing here knows the harness.
+
+from lm_eval_stereoset.data import store
+from lm_eval_stereoset.scoring import load, score
+
+model, tokenizer = load("bert-base-german-cased")
+examples = store.load("intra", "de").examples
+scores = score(model, tokenizer, examples)        # one triple an example, in the order given
+scores[0][0].probability                          # the papers' quantity of its first candidate
+"""
+
+import importlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from lm_eval_stereoset.data.format import SPLITS, Example, split_of
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.types import CASES, CandidateScore, Scores, Settings
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["CASES", "CandidateScore", "Scores", "Settings", "family_module", "load", "score", "score_with"]
+
+FAMILY_MODULES = {"masked": "masked", "causal": "causal", "seq2seq": "seq2seq", "nsp": "next_sentence"}
+
+
+def family_module(method: str) -> "ModuleType":
+    return importlib.import_module(f"lm_eval_stereoset.scoring.{FAMILY_MODULES[method]}")
+
+
+def load(pretrained: Any, scoring: str = "auto", **options: Any) -> tuple[Any, Any]:
+    """(model, tokenizer) of a checkpoint, recognised by its config; see loading.py for the options."""
+    from lm_eval_stereoset.scoring import loading
+
+    return loading.load(pretrained, scoring, **options)
+
+
+def score(
+    model: Any,
+    tokenizer: Any,
+    examples: Sequence[Example],
+    *,
+    scoring: str = "auto",
+    case: str = "d",
+    exact: bool = False,
+    batch_tokens: int | None = None,
+    batch_size: int | None = None,
+    progress: bool = False,
+) -> list[Scores]:
+    """Scores of the three candidates of every example, in the order given; intra and inter may be mixed."""
+    from lm_eval_stereoset.scoring.architecture import methods_of
+
+    settings = Settings(case, exact, batch_tokens, batch_size, progress)
+    if hasattr(model, "training") and model.training:
+        raise UserError(
+            "the model is in training mode, its dropout would make scores random; call model.eval()"
+        )
+    return score_with(methods_of(model, scoring), model, tokenizer, examples, settings)
+
+
+def score_with(
+    methods: dict[str, str], model: Any, tokenizer: Any, examples: Sequence[Example], settings: Settings
+) -> list[Scores]:
+    """As `score`, with the method of each split given: {"intra": "masked", "inter": "nsp"}."""
+    results: list[Scores | None] = [None] * len(examples)
+    for split in SPLITS:
+        where = [i for i, example in enumerate(examples) if split_of(example) == split]
+        if not where:
+            continue
+        if split not in methods:
+            raise UserError(
+                f"this model cannot take the {split}-sentence test, only "
+                f"{' and '.join(methods)}-sentence; choose its tasks or split accordingly"
+            )
+        function = getattr(family_module(methods[split]), f"score_{split}")
+        found = function(model, tokenizer, [examples[i] for i in where], settings)
+        for i, triple in zip(where, found, strict=True):
+            results[i] = triple
+    return results

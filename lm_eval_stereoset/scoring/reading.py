@@ -1,7 +1,7 @@
 """Log-probabilities at chosen positions only: the vocabulary-sized head never sees the others."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -45,7 +45,12 @@ def logits_at(model, rows: torch.Tensor, **inputs: Any) -> torch.Tensor:
     return logits if fired else logits[rows]
 
 
+def head_reads_nothing(model) -> AbstractContextManager:
+    """While open, a forward pass skips the vocabulary-sized head: for what other heads say."""
+    return _head_on_rows(model.get_output_embeddings(), torch.empty(0, dtype=torch.long, device=model.device))
+
+
 def log_probabilities(logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """log p(tokens[i]) under the softmax of logits[rows[i]] over the whole vocabulary, as float64 on the CPU."""
+    """log p(tokens[i]) under the softmax of logits[rows[i]] over the whole vocabulary; float64 on the CPU."""
     normaliser = torch.cat([torch.logsumexp(part.float(), dim=-1) for part in logits.split(CHUNK)])
     return (logits[rows, tokens].double() - normaliser[rows].double()).cpu()
