@@ -1,0 +1,259 @@
+"""`stereoset-hf`: the harness's Hugging Face model, scoring StereoSet as the papers do, for every architecture.
+
+stereoset run --model stereoset-hf --model_args pretrained=bert-base-german-cased --tasks stereoset_de --batch_size auto
+
+More model_args than the harness's `hf`: scoring=auto|masked|causal|seq2seq|nsp, case=orig|b|c|d|e|f, exact=true,
+batch_tokens=N. On tasks that are not StereoSet it answers as `hf` does; masked models, which `hf` cannot run, answer
+with pseudo-log-likelihoods.
+"""
+
+import dataclasses
+import importlib.metadata
+import logging
+from pathlib import Path
+from typing import Any
+
+import torch
+from lm_eval.api.instance import Instance
+from lm_eval.api.registry import register_model
+from lm_eval.models.huggingface import HFLM
+from lm_eval.models.utils_hf import get_dtype
+
+from lm_eval_stereoset.data.format import SPLITS, Example
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.models.cache import Answer, ScoreCache, fingerprint
+from lm_eval_stereoset.predictions import example_of_doc
+from lm_eval_stereoset.scoring import Scores, Settings, score_with
+from lm_eval_stereoset.scoring.architecture import auto_class, check_scoring, family_of, methods_of
+from lm_eval_stereoset.scoring.loading import (
+    Checked,
+    local_folder,
+    one_line,
+    refuse_language_model_scoring,
+)
+from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
+from lm_eval_stereoset.scoring.text import with_final_dot
+
+logger = logging.getLogger(__name__)
+
+CACHED_AT_ONCE = 512  # examples scored before their scores are put into the cache: what a kill can lose
+PACKAGES = ("lm-eval-stereoset", "lm_eval", "transformers", "torch", "tokenizers")
+
+
+@register_model("stereoset-hf")
+class StereoSetHF(HFLM):
+    def __init__(
+        self,
+        pretrained: Any,
+        scoring: str = "auto",
+        case: str = "d",
+        exact: bool = False,
+        batch_tokens: int | None = None,
+        max_batch_size: int | None = None,
+        tp_plan: Any = None,
+        **options: Any,
+    ) -> None:
+        check_scoring(scoring)
+        if not isinstance(exact, bool):
+            raise UserError(f"exact must be true or false, is {exact!r}")
+        self.scoring = scoring
+        self.settings = Settings(case=str(case), exact=exact, batch_tokens=batch_tokens)
+        self.nsp: NSPModel | None = None
+        self.score_cache: ScoreCache | None = None
+        if max_batch_size is not None:
+            options["max_batch_size"] = max_batch_size
+        super().__init__(pretrained, tp_plan=tp_plan, **options)
+        if hasattr(self, "accelerator") and tp_plan is None:
+            # HFLM counts processes only when there are several GPUs; without this each CPU process does everything
+            self._rank = self.accelerator.process_index
+            self._world_size = self.accelerator.num_processes
+        size = max_batch_size if self.batch_size_per_gpu == "auto" else self.batch_size_per_gpu
+        self.settings = dataclasses.replace(self.settings, batch_size=size)
+        if self.nsp is not None:
+            self.nsp.to(self.device)
+        self.methods = methods_of(self.scored_model, scoring)
+        self._say_methods()
+
+    @property
+    def scored_model(self) -> Any:
+        return self.nsp or self.model
+
+    @property
+    def is_masked(self) -> bool:
+        return self.nsp is None and family_of(self.config) == "masked"
+
+    def _say_methods(self) -> None:
+        if self.is_masked and self.tokenizer.mask_token_id is None:
+            raise UserError(
+                f"the tokenizer {self.tokenizer.name_or_path} has no mask token, which masked models need; "
+                "give another with tokenizer=…"
+            )
+        said = ", ".join(f"{split}: {method}" for split, method in self.methods.items())
+        logger.info("StereoSet is scored by %s", said)
+        if self.methods.get("inter") == "masked":
+            logger.warning(
+                "inter-sentence: no next-sentence head is used, candidates are scored by their pseudo-log-likelihood "
+                "given the context"
+            )
+
+    # Loading: HFLM calls these four in this order.
+
+    def _get_config(self, pretrained: str, **options: Any) -> None:
+        parent = super()._get_config
+        one_line(pretrained, lambda: parent(pretrained, **options))
+
+    def _get_backend(self, config: Any, backend: str = "default", trust_remote_code: bool = False) -> None:
+        if getattr(config, CONFIG_KEY, None) is not None:
+            self.backend = "causal"
+            return
+        self.AUTO_MODEL_CLASS = auto_class(config, self.scoring)
+        self.backend = "seq2seq" if family_of(config) == "seq2seq" else "causal"
+
+    def _create_tokenizer(self, pretrained: Any, tokenizer: Any, **options: Any) -> None:
+        parent = super()._create_tokenizer
+        one_line(str(tokenizer or pretrained), lambda: parent(pretrained, tokenizer, **options))
+
+    def _create_model(self, pretrained: str, **options: Any) -> None:
+        if getattr(self.config, CONFIG_KEY, None) is not None:
+            self._create_nsp_model(pretrained, options)
+            return
+        real = self.AUTO_MODEL_CLASS
+        self.AUTO_MODEL_CLASS = Checked(real, self.scoring)  # HFLM loads with whatever stands here
+        try:
+            super()._create_model(pretrained, **options)
+        finally:
+            self.AUTO_MODEL_CLASS = real
+
+    def _create_nsp_model(self, pretrained: str, options: dict[str, Any]) -> None:
+        refuse_language_model_scoring(self.scoring, pretrained)
+        unused = [key for key in ("peft", "delta", "autogptq", "gptqmodel", "gguf_file") if options.get(key)]
+        if unused:
+            raise UserError(f"{', '.join(unused)}: not for next-sentence models; leave it out")
+        folder = local_folder(pretrained, options.get("revision") or "main") / (
+            options.get("subfolder") or ""
+        )
+        dtype = get_dtype(options.get("dtype") or "auto")
+        self.nsp = load_nsp_model(folder, dtype, trust_remote_code=bool(options.get("trust_remote_code")))
+        self._model = self.nsp.core  # what HFLM's own methods look at
+
+    # Answering
+
+    def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple]:
+        examples = {i: example_of_request(request) for i, request in enumerate(requests)}
+        ours = {i: example for i, example in examples.items() if example is not None}
+        others = [i for i, example in examples.items() if example is None]
+        answers: dict[int, tuple] = {}
+        if ours:
+            scores = self._scores(list(dict.fromkeys(ours.values())), disable_tqdm)
+            for i, example in ours.items():
+                score = scores[example][requests[i].idx]
+                # the count takes the place of `is greedy`, which StereoSet's metrics have no use for
+                answers[i] = Answer((score.log_score, score.tokens))
+        if others:
+            found = self._other_loglikelihoods([requests[i] for i in others], disable_tqdm)
+            answers.update(zip(others, found, strict=True))
+        return [answers[i] for i in range(len(requests))]
+
+    def _scores(self, examples: list[Example], disable_tqdm: bool) -> dict[Example, Scores]:
+        cache = self.score_cache
+        known = {e: found for e in examples if (found := cache.get(e))} if cache else {}
+        waiting = [e for e in examples if e not in known]
+        if cache:
+            logger.info("scores of %d examples are in the cache, %d are not", len(known), len(waiting))
+        step = CACHED_AT_ONCE if cache else max(1, len(waiting))
+        settings = dataclasses.replace(self.settings, progress=not disable_tqdm and self.rank == 0)
+        for start in range(0, len(waiting), step):
+            part = waiting[start : start + step]
+            with self._autocast():
+                found = score_with(self.methods, self.scored_model, self.tokenizer, part, settings)
+            new = dict(zip(part, found, strict=True))
+            known.update(new)
+            if cache:
+                cache.put(new)
+        return known
+
+    def _autocast(self) -> torch.autocast:
+        dtype = self.mixed_precision_dtype
+        return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
+
+    def _other_loglikelihoods(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
+        if self.nsp is not None or "intra" not in self.methods:
+            raise UserError(
+                "this model has a next-sentence head only: it takes StereoSet's inter-sentence tasks and no others"
+            )
+        if not self.is_masked:
+            return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
+        from lm_eval_stereoset.scoring.masked import pseudo_log_likelihoods
+
+        settings = dataclasses.replace(self.settings, progress=not disable_tqdm and self.rank == 0)
+        pairs = [request.args for request in requests]
+        with self._autocast():
+            found = pseudo_log_likelihoods(self.model, self.tokenizer, pairs, settings, truncate=True)
+        return [(total, greedy) for total, _, greedy in found]
+
+    def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
+        self._refuse_unless_left_to_right("perplexity of whole documents")
+        return super().loglikelihood_rolling(requests, disable_tqdm=disable_tqdm)
+
+    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
+        self._refuse_unless_left_to_right("generation")
+        return super().generate_until(requests, disable_tqdm=disable_tqdm)
+
+    def _refuse_unless_left_to_right(self, what: str) -> None:
+        if self.is_masked or self.nsp is not None:
+            raise UserError(f"{type(self.scored_model).__name__} cannot take tasks of {what}; choose others")
+
+    # What results and caches must know
+
+    def set_cache_hook(self, cache_hook: Any) -> None:
+        super().set_cache_hook(cache_hook)
+        if cache_hook.dbdict is not None:
+            self.score_cache = ScoreCache(cache_hook.dbdict, fingerprint(self._identity()))
+
+    def _identity(self) -> dict[str, Any]:
+        """All that an answer depends on besides the request."""
+        named = ("pretrained", "revision", "peft", "delta", "add_bos_token", "mixed_precision_dtype")
+        identity = {name: str(getattr(self, name)) for name in named}
+        folders = [Path(p) for p in (self.pretrained, self.peft) if isinstance(p, str) and Path(p).is_dir()]
+        files = [f for folder in folders for f in sorted(folder.iterdir()) if f.is_file()]
+        identity["files"] = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+        identity["tokenizer"] = self.tokenizer.name_or_path
+        identity["dtype"] = str(getattr(self.model, "dtype", ""))
+        identity["quantisation"] = str(getattr(self.model.config, "quantization_config", None))
+        identity["prefix_token_id"] = self.custom_prefix_token_id
+        return identity | self.describe_scoring()
+
+    def describe_scoring(self) -> dict[str, Any]:
+        settings = {"scoring": dict(self.methods), "exact": self.settings.exact}
+        if self.methods.get("inter") == "causal":
+            settings["case"] = self.settings.case
+        if self.methods.get("inter") == "masked":
+            settings["inter"] = "pseudo-log-likelihood of the candidate given the context"
+        return settings | {"architecture": type(self.scored_model).__name__}
+
+    def get_model_info(self) -> dict[str, Any]:
+        versions = {name: importlib.metadata.version(name) for name in PACKAGES}
+        return super().get_model_info() | {"stereoset": self.describe_scoring() | {"packages": versions}}
+
+
+def example_of_request(request: Instance) -> Example | None:
+    """The StereoSet example that a request asks about; None for other tasks.
+
+    The example is scored from its document. A request that says more than the document (few-shot examples, a
+    chat template, a description) would be answered without it, so it is refused.
+    """
+    doc = request.doc
+    if not isinstance(doc, dict) or doc.get("split") not in SPLITS or "candidates" not in doc:
+        return None
+    example = example_of_doc(doc, f"document {doc.get('id')}")
+    context, continuation = request.args
+    expected = "" if doc["split"] == "intra" else with_final_dot(example.context)
+    if (
+        context.strip() != expected.strip()
+        or continuation.strip() != example.candidates[request.idx].sentence.strip()
+    ):
+        raise UserError(
+            f"example {example.id}: stereoset-hf scores StereoSet without instructions, few-shot examples or chat "
+            "template; leave --num_fewshot, --system_instruction and --apply_chat_template out, or use --model hf"
+        )
+    return example
