@@ -53,8 +53,8 @@ def _per_term(ax, steps: list[StepCounts], split: str) -> None:
     ax.set_yticks(places, shown, fontsize=9)
     ax.invert_yaxis()
     ax.margins(x=0.18)
-    rest = f", the {TERMS} worst of {len(terms)} terms" if len(terms) > TERMS else ""
-    ax.set_title(f"{split}: {steps[0].step} (light) → {steps[-1].step} (dark){rest}", fontsize=10)
+    rest = f" ({TERMS} worst of {len(terms)})" if len(terms) > TERMS else ""
+    ax.set_title(f"{split} per target term{rest}\nlight: {steps[0].step}, dark: at the end", fontsize=11)
     ax.spines[["top", "right"]].set_visible(False)
 
 

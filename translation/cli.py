@@ -70,6 +70,8 @@ def _translator(step: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--memory", type=Path, metavar="FILE", help="the translation memory (default: memory.sqlite in --dir)"
     )
+    group.add_argument("--source-code", metavar="CODE", help="the translator's own code for English")
+    group.add_argument("--target-code", metavar="CODE", help="its own code for the new language (zho_Hant)")
     group.add_argument("--concurrency", type=_count, metavar="N", help="requests under way at once")
     for name in backends.names():
         backends.module(name).add_options(step.add_argument_group(f"--backend {name}"))
@@ -86,7 +88,9 @@ def _repair_options(step: argparse.ArgumentParser, folders: bool = True) -> None
 
 def _check_options(step: argparse.ArgumentParser) -> None:
     step.add_argument("--input", type=Path, metavar="DIR", help="default: repaired in --dir, else raw")
-    step.add_argument("--picture", type=Path, metavar="FILE", help="default: CODE.problems.png beside the data")
+    step.add_argument(
+        "--picture", type=Path, metavar="FILE", help="default: CODE.problems.png beside the data"
+    )
     step.add_argument("--json", type=Path, metavar="FILE", help="every example's problems")
 
 

@@ -26,7 +26,9 @@ class Change:
 
 def names(split: str, kinds: tuple[str, ...] = KINDS) -> list[str]:
     """The columns of the kinds asked for, in the order of the file."""
-    candidate = [kind for kind in ("word", "sentence") if kind in kinds and (kind, split) != ("word", "inter")]
+    candidate = [
+        kind for kind in ("word", "sentence") if kind in kinds and (kind, split) != ("word", "inter")
+    ]
     plain = [kind for kind in ("target", "context") if kind in kinds]
     return plain + [f"c{k}_{kind}" for k in (1, 2, 3) for kind in candidate]
 

@@ -7,11 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 
 from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.data.store import data_folder, file_in
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import atomic_write, write_json
-from translation import checks, rules, steps
+from translation import backends, checks, rules, steps
+from translation import plan as planning
+from translation.backends import Backend
 from translation.folder import Folder
-from translation.source import by_id, load_english
+from translation.memory import Memory
+from translation.source import SOURCE_LANGUAGE, assemble, by_id, load_english, words_that_differ
 
 
 def working_folder(args: argparse.Namespace) -> Path:
@@ -32,8 +36,11 @@ def input_folder(args: argparse.Namespace, *default: str) -> Folder:
     )
 
 
-def english_if_there(args: argparse.Namespace) -> dict:
+def english_if_there(args: argparse.Namespace, fetch: bool = True) -> dict:
     """English by split and id; without it the checks that compare with it are left out, and said so."""
+    local = all(file_in(data_folder(), split, SOURCE_LANGUAGE).is_file() for split in SPLITS)
+    if not (fetch or args.data or local):
+        return {}
     try:
         return by_id(load_english(args.data))
     except UserError as error:
@@ -47,7 +54,9 @@ def repair(args: argparse.Namespace) -> None:
     source = input_folder(args, "raw")
     target = Folder(args.output or working_folder(args) / "repaired", args.language)
     if target.path.resolve() == source.path.resolve():
-        raise UserError("--output is the --input folder; the translation as it came must stay: choose another")
+        raise UserError(
+            "--output is the --input folder; the translation as it came must stay: choose another"
+        )
     rules_ = rules.load(args.language, args.rules)
     result = work.repair(source.read(), rules_, args.manual_fixes)
     report = result.report()
@@ -58,10 +67,8 @@ def repair(args: argparse.Namespace) -> None:
         for example, rule in result.dropped:
             dropped = {"example": example, "column": None, "before": None, "after": None, "rule": rule}
             handle.write(json.dumps(dropped, ensure_ascii=False) + "\n")
-    english = english_if_there(args) if args.data else {}
-    steps.save(
-        target.beside("steps.json"), [steps.count(name, data, english) for name, data in result.steps]
-    )
+    english = english_if_there(args, fetch=False)
+    steps.save(target.beside("steps.json"), [steps.count(name, data, english) for name, data in result.steps])
     if args.report:
         write_json(args.report, report)
     print(f"{rules_.where}: {len(result.changes)} changes, {len(result.dropped)} examples dropped")
@@ -83,9 +90,6 @@ def check(args: argparse.Namespace) -> None:
     counted = steps.load(folder.beside("steps.json"))
     now = steps.count("now", data, english)
     counted = [*counted, now] if counted else [now]
-    print(steps.kinds_table(counted))
-    print()
-    print(steps.targets_table(counted))
     picture = args.picture or folder.beside("problems.png")
     same = len(counted) > 1 and counted[-1].targets == counted[-2].targets
     chart.draw(counted[:-1] if same else counted, args.language, picture)
@@ -94,4 +98,151 @@ def check(args: argparse.Namespace) -> None:
             args.json,
             {split: checks.problems_of(examples, english.get(split, {})) for split, examples in data.items()},
         )
-    print(f"\nchart: {picture}")
+    print(steps.kinds_table(counted))
+    print(f"\n{steps.targets_table(counted)}\n\nchart: {picture}")
+
+
+def plan(args: argparse.Namespace) -> None:
+    if not args.backend:
+        args.backend = "aws"  # the one that costs
+    english, backend, memory = _open(args, create=False)
+    _plan(args, english, backend, memory)
+
+
+def run(args: argparse.Namespace) -> None:
+    _run(args)
+
+
+def all(args: argparse.Namespace) -> None:
+    """Steps 1 to 4, then what is left for a person."""
+    _run(args)
+    args.input = args.output = args.report = args.manual_fixes = args.picture = args.json = None
+    print("\nrepair")
+    repair(args)
+    print("\ncheck")
+    check(args)
+    folder = input_folder(args, "repaired")
+    from translation import review as work
+
+    left = work.items(folder, english_if_there(args))
+    directory = f" --dir {args.dir}" if args.dir else ""
+    print(
+        f"\nleft for a person: {len(left)} examples; write them into a spreadsheet with\n"
+        f"  stereoset translate review --to {args.language}{directory}\n"
+        f"  stereoset translate apply SHEET --to {args.language}{directory} --by NAME\n"
+        f"and make the tasks with\n  stereoset translate build --to {args.language}{directory}"
+    )
+
+
+def _open(args: argparse.Namespace, create: bool = True) -> tuple[dict, Backend, Memory | None]:
+    """English examples, the translator (not yet connected) and its memory, if it is there or to be made."""
+    if not args.backend:
+        raise UserError(f"which translator? --backend {' or '.join(backends.names())}")
+    if args.language == SOURCE_LANGUAGE:
+        raise UserError("StereoSet is English; --to another language")
+    english = load_english(args.data, [args.split] if args.split else SPLITS)
+    if args.limit:
+        english = {split: examples[: args.limit] for split, examples in english.items()}
+    backend, memory = _translator(
+        args, args.source_code or SOURCE_LANGUAGE, args.target_code or args.language
+    )
+    return english, backend, memory
+
+
+def _translator(
+    args: argparse.Namespace, source: str, target: str, create: bool = True
+) -> tuple[Backend, Memory | None]:
+    backend = backends.module(args.backend).create(args, source, target)
+    path = args.memory or working_folder(args) / "memory.sqlite"
+    return backend, Memory(path, backend.identity, source, target) if create or path.is_file() else None
+
+
+def _plan(args: argparse.Namespace, english: dict, backend: Backend, memory: Memory | None) -> planning.Plan:
+    stored = memory.get(planning.make(english).unique) if memory else {}
+    speed = memory.strings_per_second() if memory else None
+    made = planning.make(english, stored, backend.price, speed, backend.concurrency)
+    print(planning.describe(made))
+    if odd := words_that_differ(english.get("intra", [])):
+        print(f"{len(odd)} intra examples have a word that is not the one in its sentence, e.g. {odd[0]}")
+    cost = made.cost(made.missing_characters)
+    if args.max_cost is not None and cost > args.max_cost:
+        raise UserError(f"it would cost {cost:.2f}, more than --max-cost {args.max_cost:g}; nothing was sent")
+    return made
+
+
+def _run(args: argparse.Namespace) -> None:
+    from translation.run import translate
+
+    english, backend, memory = _open(args)
+    made = _plan(args, english, backend, memory)
+    try:
+        answers, outcome = translate(made.unique, backend, memory)
+    finally:
+        memory.close()
+    print(f"{outcome.asked} strings translated, {len(made.unique) - len(made.missing)} were stored already")
+    if outcome.refused:
+        text, why = next(iter(outcome.refused.items()))
+        raise UserError(
+            f"{len(outcome.refused)} texts were refused, e.g. {text[:60]!r} ({why}); all other answers are stored"
+        )
+    folder = Folder(working_folder(args) / "raw", args.language)
+    kept = folder.write({s: [assemble(e, answers) for e in examples] for s, examples in english.items()})
+    if outcome.lost_blank:
+        print(
+            f"BLANK was lost in {len(outcome.lost_blank)} texts; repair tries to restore it, review has the rest"
+        )
+    if kept:
+        print(f"{kept} examples stay as they were edited in {folder.path}")
+    print(f"written: {folder.path}")
+
+
+def review(args: argparse.Namespace) -> None:
+    from translation import review as work
+
+    folder = input_folder(args, "repaired")
+    folder.add_reviews_by_hand()
+    english = english_if_there(args)
+    rows = work.items(folder, english, args.everything, args.again)
+    if args.round_trip:
+        from translation.roundtrip import ranked
+
+        if not args.backend:
+            raise UserError(f"--round-trip needs --backend {' or '.join(backends.names())}")
+        back, memory = _translator(
+            args, args.target_code or args.language, args.source_code or SOURCE_LANGUAGE
+        )
+        rows = ranked(rows, english, back, memory)
+    rows = rows[: args.rows]
+    paths = (
+        [args.output]
+        if args.output
+        else [working_folder(args) / f"review.{kind}" for kind in ("xlsx", "csv")]
+    )
+    for path in paths:
+        work.write(path, args.language, rows, english)
+    print(f"{len(rows)} examples for a person: {', '.join(map(str, paths))}")
+
+
+def apply(args: argparse.Namespace) -> None:
+    from translation import review as work
+
+    folder = input_folder(args, "repaired")
+    results = work.apply(args.sheet, folder, args.by, english_if_there(args), args.replace)
+    verdicts = {v: sum(r.verdict == v for r in results) for v in ("ok", "corrected", "drop")}
+    print(f"{len(results)} verdicts of {args.by}: " + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
+    print(f"kept in {folder.beside('reviews.jsonl')}")
+
+
+def build(args: argparse.Namespace) -> None:
+    from translation.build import build as work
+
+    name = args.name or args.language
+    datasets, left_out = work(input_folder(args, "repaired"), name, args.drop_unresolved)
+    for dataset in datasets:
+        print(f"{dataset.split}/{name}: {len(dataset.examples)} examples, {dataset.path}")
+    if left_out:
+        print(f"left out: {len(left_out)} examples without BLANK or with an empty text")
+    tasks = " ".join(f"stereoset_{dataset.split}_{name}" for dataset in datasets)
+    print(
+        f"evaluate with: stereoset run --model hf --model_args pretrained=… --tasks {tasks.replace(' ', ',')}"
+    )

@@ -44,7 +44,9 @@ def load(path: Path) -> list[StepCounts]:
     try:
         return [StepCounts(**step) for step in read_json(path)]
     except TypeError as error:
-        raise UserError(f"{path}: not a file of step counts; run `stereoset translate repair` again") from error
+        raise UserError(
+            f"{path}: not a file of step counts; run `stereoset translate repair` again"
+        ) from error
 
 
 def kinds_table(steps: list[StepCounts]) -> str:

@@ -1,1 +1,179 @@
-def add_options(group): ...
+"""Translation models of transformers: Marian, NLLB, M2M100, mBART; from a local folder or the hub.
+
+BLANK is protected: an answer that lost it is asked again with other placeholders in its place, and only
+an answer with all of its BLANKs counts as kept.
+"""
+
+import argparse
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lm_eval_stereoset.data.format import BLANK
+from lm_eval_stereoset.errors import UserError
+from translation.backends import Backend, Refused
+from translation.codes import spellings
+
+PRICE = None
+# Tried in turn when BLANK is lost: underscores are how texts print a blank, capitals look like a name.
+PLACEHOLDERS = ("____", "XXX", '"BLANK"', "[1]")
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--model", help="folder or hub name, e.g. facebook/nllb-200-distilled-600M")
+    group.add_argument("--revision", help="version of a model of the hub")
+    group.add_argument("--batch-size", type=int, default=16, help="texts at once (16)")
+    group.add_argument("--beams", type=int, default=4, help="beam search width (4)")
+    group.add_argument("--device", help="cpu, cuda, … (default: cuda if there is one)")
+
+
+def create(args: argparse.Namespace, source: str, target: str) -> "TranslationModel":
+    if not args.model:
+        raise UserError("--backend hf needs --model, a folder or a name on the hub")
+    return TranslationModel(
+        args.model, source, target, revision=args.revision, batch_size=args.batch_size,
+        beams=args.beams, device=args.device, price=args.price,
+    )  # fmt: skip
+
+
+class TranslationModel(Backend):
+    def __init__(
+        self,
+        model: str,
+        source: str,
+        target: str,
+        revision: str | None = None,
+        batch_size: int = 16,
+        beams: int = 4,
+        device: str | None = None,
+        price: float | None = None,
+    ):
+        self.name, self.source, self.target, self.revision = model, source, target, revision
+        self.batch_size, self.beams, self.device, self.price = batch_size, beams, device, price
+        self.identity = f"hf {model} {_version(model, revision)} beams={beams}"
+        self._model: Any = None
+        self._tokenizer: Any = None
+        self._prefix = ""
+        self._forced_bos: int | None = None
+
+    def __enter__(self) -> "TranslationModel":
+        import torch
+        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        try:
+            self._tokenizer = AutoTokenizer.from_pretrained(self.name, revision=self.revision)
+            model = AutoModelForSeq2SeqLM.from_pretrained(self.name, revision=self.revision)
+            self._model = model.eval().to(device)
+        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+            raise UserError(
+                f"--model {self.name} cannot be loaded as a translation model: {error}"
+            ) from error
+        self._prefix, self._forced_bos = set_languages(self._tokenizer, self.source, self.target, self.name)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._model = self._tokenizer = None
+
+    def translate(self, texts: Sequence[str]) -> list[str | Refused]:
+        answers = self._generate(texts)
+        for placeholder in PLACEHOLDERS:
+            lost = [i for i, text in enumerate(texts) if _lost(text, answers[i]) and placeholder not in text]
+            if not lost:
+                break
+            again = self._generate([texts[i].replace(BLANK, placeholder) for i in lost])
+            for i, answer in zip(lost, again, strict=True):
+                if isinstance(answer, Refused):
+                    continue
+                restored = answer.replace(placeholder, BLANK)
+                if not _lost(texts[i], restored):
+                    answers[i] = restored
+        return answers
+
+    def _generate(self, texts: Sequence[str]) -> list[str | Refused]:
+        import torch
+
+        limit = _longest(self._model.config)
+        encoded = [self._tokenizer(self._prefix + text)["input_ids"] for text in texts]
+        answers: list[str | Refused] = [
+            Refused(f"{len(ids)} tokens, but the model reads {limit} at most") for ids in encoded
+        ]
+        fits = [i for i, ids in enumerate(encoded) if len(ids) <= limit]
+        if not fits:
+            return answers
+        batch = self._tokenizer(
+            [self._prefix + texts[i] for i in fits], padding=True, return_tensors="pt"
+        ).to(self._model.device)
+        longest = batch["input_ids"].shape[1]
+        options = {} if self._forced_bos is None else {"forced_bos_token_id": self._forced_bos}
+        with torch.inference_mode():
+            output = self._model.generate(
+                **batch, num_beams=self.beams, do_sample=False, max_length=None,
+                max_new_tokens=min(2 * longest + 20, limit - 1), **options,
+            )  # fmt: skip
+        decoded = self._tokenizer.batch_decode(output, skip_special_tokens=True)
+        for i, answer in zip(fits, decoded, strict=True):
+            answers[i] = answer.strip()
+        return answers
+
+
+def set_languages(tokenizer: Any, source: str, target: str, name: str) -> tuple[str, int | None]:
+    """Tells the tokenizer the languages; gives the text to put in front and the forced first token."""
+    if hasattr(tokenizer, "supported_language_codes"):  # Marian
+        return _marian_prefix(tokenizer, source, target, name), None
+    if not hasattr(tokenizer, "src_lang"):
+        raise UserError(f"--model {name}: {type(tokenizer).__name__} does not say which languages it knows")
+    source_code, _ = _language_token(tokenizer, source, name)
+    _, target_id = _language_token(tokenizer, target, name)
+    tokenizer.src_lang = source_code
+    return "", target_id
+
+
+def _marian_prefix(tokenizer: Any, source: str, target: str, name: str) -> str:
+    if codes := tokenizer.supported_language_codes:  # one model, many target languages
+        for code in spellings(target):
+            if f">>{code}<<" in codes:
+                return f">>{code}<< "
+        raise UserError(f"--model {name} does not translate into {target!r}, only {_some(codes)}")
+    for wanted, has, what in (
+        (source, tokenizer.source_lang, "from"),
+        (target, tokenizer.target_lang, "into"),
+    ):
+        if has and has not in spellings(wanted):
+            raise UserError(f"--model {name} translates {what} {has!r}, not {wanted!r}")
+    return ""
+
+
+def _language_token(tokenizer: Any, language: str, name: str) -> tuple[str, int]:
+    """The model's own code of a language and its token: ita_Latn, __it__ or it_IT."""
+    tokens = set(tokenizer.all_special_tokens)
+    for code in spellings(language):
+        for token in (code, f"__{code}__", f"{code}_{code.upper()}"):
+            if token in tokens:
+                plain = token.strip("_") if token.startswith("__") else token
+                return plain, tokenizer.convert_tokens_to_ids(token)
+    known = sorted(t.strip("_") for t in tokens if "_" in t)
+    raise UserError(f"--model {name} does not know the language {language!r}; it has {_some(known)}")
+
+
+def _lost(text: str, answer: str | Refused) -> bool:
+    return not isinstance(answer, Refused) and answer.count(BLANK) != text.count(BLANK)
+
+
+def _longest(config: Any) -> int:
+    return getattr(config, "max_position_embeddings", None) or 512
+
+
+def _version(model: str, revision: str | None) -> str:
+    """A model that is trained again in the same folder must not get the old one's answers."""
+    folder = Path(model)
+    if not folder.is_dir():
+        return revision or "main"
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    state = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    return hashlib.sha256(repr(state).encode()).hexdigest()[:10]
+
+
+def _some(codes: Sequence[str]) -> str:
+    return ", ".join(list(codes)[:12]) + (" …" if len(codes) > 12 else "")

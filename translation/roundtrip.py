@@ -1,0 +1,48 @@
+"""How well a translation survives the way back: chrF between the English and its round trip."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from lm_eval_stereoset.errors import UserError
+from translation.backends import Backend
+from translation.columns import get
+from translation.memory import Memory
+from translation.review import Item
+from translation.run import translate
+from translation.steps import English
+
+
+def compared_columns(split: str) -> list[str]:
+    """Whole sentences only: single words have too little context to come back the same."""
+    return ["context"] if split == "intra" else ["context", "c1_sentence", "c2_sentence", "c3_sentence"]
+
+
+def ranked(items: Sequence[Item], english: English, backend: Backend, memory: Memory) -> list[Item]:
+    """The items with the score of their worst sentence, lowest first."""
+    try:
+        from sacrebleu.metrics import CHRF
+    except ImportError as error:
+        raise UserError("--round-trip needs sacrebleu: pip install 'lm-eval-stereoset[translate]'") from error
+    texts = [
+        text for item in items for c in compared_columns(item.split) if (text := get(item.example, c)).strip()
+    ]
+    back, _ = translate(texts, backend, memory)
+    metric = CHRF()
+
+    def score(item: Item) -> float:
+        source = english[item.split][item.example.id]
+        return min(
+            metric.sentence_score(back.get(get(item.example, c), ""), [get(source, c)]).score
+            for c in compared_columns(item.split)
+        )
+
+    _require_english(items, english)
+    return sorted((replace(item, score=score(item)) for item in items), key=lambda item: item.score)
+
+
+def _require_english(items: Sequence[Item], english: Mapping) -> None:
+    for item in items:
+        if item.example.id not in english.get(item.split, {}):
+            raise UserError(
+                f"--round-trip: no English {item.split} example {item.example.id} to compare with"
+            )
