@@ -15,7 +15,7 @@ from lm_eval_stereoset.errors import UserError
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
+AT_ONCE = 256  # examples between two notes of progress: what a kill can lose
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,12 +56,14 @@ def main(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
     if args.output.is_dir():
         raise UserError(f"-o {args.output}: is a folder; name a file")
+    from tqdm import tqdm
+
     from lm_eval_stereoset.data import store
     from lm_eval_stereoset.predictions import PUBLISHED_KEYS
     from lm_eval_stereoset.scoring import Settings, load, score_with
     from lm_eval_stereoset.scoring.architecture import check_scoring, methods_of
 
-    settings = Settings(args.case, args.exact, args.batch_tokens, args.batch_size, not args.quiet)
+    settings = Settings(args.case, args.exact, args.batch_tokens, args.batch_size)
     check_scoring(args.scoring)
     splits = SPLITS if args.split == "both" else (args.split,)
     data = {split: store.load(split, args.language, args.data) for split in splits}
@@ -81,7 +83,9 @@ def main(argv: Sequence[str]) -> int:
     content = {}
     for split in splits:
         examples = data[split].examples
-        for start in range(0, len(examples), AT_ONCE):
+        for start in tqdm(
+            range(0, len(examples), AT_ONCE), desc=split, unit_scale=AT_ONCE, disable=args.quiet
+        ):
             part = [e for e in examples[start : start + AT_ONCE] if e.id not in notes.scores]
             if part:
                 notes.add(part, score_with(methods, model, tokenizer, part, settings))

@@ -9,6 +9,7 @@ context; each token is read with itself and the later tokens of its word masked.
 mean (paper eq. 4). `pseudo_log_likelihoods` gives the same for any pair of texts.
 """
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -25,9 +26,12 @@ from lm_eval_stereoset.scoring.batching import (
     pad,
     run_batches,
 )
+from lm_eval_stereoset.scoring.head import HeadReader
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
 from lm_eval_stereoset.scoring.text import tokenise, with_final_dot
 from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
+
+TEXTS_AT_ONCE = 1024  # for pseudo-log-likelihoods: bounds the inputs, one a token, held in memory
 
 
 @dataclass
@@ -55,7 +59,7 @@ class Reads:
 
 def score_intra(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
     reads = (unmasking_reads_exact if settings.exact else unmasking_reads)(tokenizer, examples)
-    log_p, _ = read(model, tokenizer, reads, settings)
+    log_p = read(model, tokenizer, reads, settings)
     means = log_mean(log_p, np.array(reads.owner), 3 * len(examples))
     return _triples([CandidateScore(float(value), 1) for value in means])
 
@@ -77,14 +81,25 @@ def pseudo_log_likelihoods(
 ) -> list[tuple[float, int, bool]]:
     """For each (context, continuation): summed log p of the continuation's tokens, their number, and
     whether each was the model's first choice. `truncate`: drop the beginning of contexts that are too long."""
+    from tqdm import tqdm
+
     limit = max_positions(model) if truncate else None
-    reads = pseudo_reads(tokenizer, pairs, names, limit)
-    log_p, best = read(model, tokenizer, reads, settings)
-    owner = np.array(reads.owner)
-    totals = np.bincount(owner, weights=log_p, minlength=len(pairs))
-    counts = np.bincount(owner, minlength=len(pairs))
-    missed = np.bincount(owner, weights=~best, minlength=len(pairs))
-    return [(float(t), int(n), bool(m == 0)) for t, n, m in zip(totals, counts, missed, strict=True)]
+    names = names or [f"the text {(context + continuation)[:60]!r}" for context, continuation in pairs]
+    quiet = dataclasses.replace(settings, progress=False)
+    results: list[tuple[float, int, bool]] = []
+    with tqdm(total=len(pairs), desc="masked", unit="text", disable=not settings.progress) as bar:
+        for start in range(0, len(pairs), TEXTS_AT_ONCE):
+            part = slice(start, start + TEXTS_AT_ONCE)
+            reads = pseudo_reads(tokenizer, pairs[part], names[part], limit)
+            best = np.zeros(len(reads.source), dtype=bool)
+            log_p = read(model, tokenizer, reads, quiet, best)
+            owner, count = np.array(reads.owner), len(pairs[part])
+            totals = np.bincount(owner, weights=log_p, minlength=count).tolist()
+            missed = np.bincount(owner, weights=~best, minlength=count) > 0
+            tokens = np.bincount(owner, minlength=count).tolist()
+            results += zip(totals, tokens, (~missed).tolist(), strict=True)
+            bar.update(count)
+    return results
 
 
 def unmasking_reads(tokenizer, examples: Sequence[Example]) -> Reads:
@@ -179,7 +194,7 @@ def clean_up(text: str) -> str:
 def pseudo_reads(
     tokenizer,
     pairs: Sequence[tuple[str, str]],
-    names: Sequence[str] | None = None,
+    names: Sequence[str],
     limit: int | None = None,
 ) -> Reads:
     """One input a token of the continuation: it and the later tokens of its word are masks, it is read."""
@@ -187,7 +202,7 @@ def pseudo_reads(
     texts = tokenise(tokenizer, [context + continuation for context, continuation in pairs], words=True)
     reads = Reads()
     for owner, ((context, continuation), text) in enumerate(zip(pairs, texts, strict=True)):
-        name = names[owner] if names else f"the text {(context + continuation)[:60]!r}"
+        name = names[owner]
         start, end = text.tokens_in(len(context), len(context) + len(continuation), name)
         ids = np.array(text.ids)
         here = np.arange(start, end)
@@ -202,14 +217,13 @@ def pseudo_reads(
     return reads
 
 
-def read(model, tokenizer, reads: Reads, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
-    """log p of every read, and whether its token was the most probable one. Each different input runs once."""
+def read(model, tokenizer, reads: Reads, settings: Settings, best: np.ndarray | None = None) -> np.ndarray:
+    """log p of every read; each different input runs once. `best`, if given, is filled with whether the token
+    read was the most probable one (which takes whole rows of logits, so it is slower)."""
     inputs, where = distinct(reads.inputs)
     source = where[np.array(reads.source, dtype=np.int64)]
     lengths = np.fromiter(map(len, inputs), np.int64, len(inputs))
-    first = {}
-    for index, name in zip(where.tolist(), reads.names, strict=True):
-        first.setdefault(index, name)
+    first = dict(zip(reversed(where.tolist()), reversed(reads.names), strict=True))
     check_lengths(lengths, max_positions(model), [first[i] for i in range(len(inputs))])
 
     order = np.argsort(source, kind="stable")  # reads of one input side by side
@@ -217,23 +231,25 @@ def read(model, tokenizer, reads: Reads, settings: Settings) -> tuple[np.ndarray
     begin = np.concatenate([[0], np.cumsum(counts)])
     position, token = np.array(reads.position), np.array(reads.token)
     log_p = np.zeros(len(source))
-    best = np.zeros(len(source), dtype=bool)
     padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
-    device = model.device
+    reader, device = HeadReader(model), model.device
 
     def forward(batch: np.ndarray) -> None:
         ids, attention = pad([inputs[i] for i in batch], padding, device)
         chosen = np.concatenate([order[begin[i] : begin[i + 1]] for i in batch])
         line = np.repeat(np.arange(len(batch)), counts[batch])
         rows, row_of = np.unique(line * ids.shape[1] + position[chosen], return_inverse=True)
-        logits = logits_at(model, torch.from_numpy(rows).to(device), input_ids=ids, attention_mask=attention)
-        row_of, wanted = torch.from_numpy(row_of).to(device), torch.from_numpy(token[chosen]).to(device)
+        rows, row_of, wanted = (torch.from_numpy(a).to(device) for a in (rows, row_of, token[chosen]))
+        if best is None:
+            log_p[chosen] = reader(rows, row_of, wanted, input_ids=ids, attention_mask=attention).numpy()
+            return
+        logits = logits_at(model, rows, input_ids=ids, attention_mask=attention)
         log_p[chosen] = log_probabilities(logits, row_of, wanted).numpy()
         best[chosen] = (logits.argmax(-1)[row_of] == wanted).cpu().numpy()
 
-    rows_limit = max_rows(model.config.vocab_size)
+    rows_limit = reader.rows_limit if best is None else max_rows(model.config.vocab_size)
     run_batches(lengths, forward, settings, device, counts, rows_limit, "masked")
-    return log_p, best
+    return log_p
 
 
 def log_mean(log_p: np.ndarray, owner: np.ndarray, owners: int) -> np.ndarray:
