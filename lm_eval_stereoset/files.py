@@ -23,7 +23,7 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO]:
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = tempfile.NamedTemporaryFile(
+        handle = tempfile.NamedTemporaryFile(  # noqa: SIM115  closed below, before it is put in place
             mode, dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False, **text
         )
         temporary = Path(handle.name)

@@ -124,7 +124,7 @@ def read_samples(path: Path | str) -> Samples:
         where = f"{path}, line {number}"
         try:
             sample = json.loads(line)
-            doc, answers = sample["doc"], sample["filtered_resps"]
+            doc, answers = sample["doc"], [_answer(a) for a in sample["filtered_resps"]]
             split, language = doc["split"], doc["language"]
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(f"{where}: not a sample of a StereoSet task ({error!r})") from error
@@ -144,6 +144,13 @@ def read_samples(path: Path | str) -> Samples:
         if found
     }
     return Samples(languages.pop(), parts, tuple(sorted(normalisers)))
+
+
+def _answer(logged: Sequence[Any]) -> tuple[float, bool | int]:
+    """The harness writes answers as texts: ["-33.4", "False"], or ["-33.4", "6"] with a model's own count."""
+    total, second = logged
+    flags = {"True": True, "False": False}
+    return float(total), flags[second] if second in flags else int(second)
 
 
 def example_of_doc(doc: dict[str, Any], where: str) -> Example:

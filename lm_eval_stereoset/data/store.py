@@ -29,7 +29,7 @@ SAMPLE_VERSION = "sample 1.0"
 class Provenance:
     """Which data a number is from; written into every result."""
 
-    data: str  # "stereoset", "sample" or the folder's name
+    data: str  # "stereoset", "sample", "own" (added by the user) or a folder's name
     source: str  # where it came from
     version: str
     sha256: str  # of the canonical file
@@ -87,7 +87,7 @@ def load(split: str, language: str, data: str | Path | None = None) -> Dataset:
         path = file_in(data_folder(), split, language)
         if not path.is_file():
             _fetch_missing(split, language)
-        return _read(path, split, language, "stereoset")
+        return _read(path, split, language, "stereoset" if language in LANGUAGES else "own")
     folder = Path(data).expanduser()
     path = file_in(folder, split, language)
     if not path.is_file():

@@ -1,0 +1,141 @@
+"""stereoset data: fetch, list, check and add data sets."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from lm_eval_stereoset.data.format import BIAS_TYPES, SPLITS
+from lm_eval_stereoset.languages import LANGUAGES
+
+
+def main(argv: Sequence[str]) -> int | None:
+    args = make_parser().parse_args(argv)
+    return args.command(args)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="stereoset data", description=__doc__.partition(": ")[2])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    sub = commands.add_parser("fetch", help="put StereoSet into the data folder")
+    sub.add_argument("--language", "-l", action="append", metavar="CODE", help="only this one (repeatable)")
+    sub.add_argument("--split", choices=SPLITS, action="append", help="only this one")
+    sub.add_argument(
+        "--from", dest="clone", metavar="DIR", help="take it from a local clone, without a network"
+    )
+    sub.add_argument(
+        "--source", choices=("authors", "hub"), default="authors",
+        help="authors: their repository, five languages (default); hub: McGill-NLP/stereoset, English only",
+    )  # fmt: skip
+    sub.add_argument("--revision", help="with --source hub: a revision of that data set")
+    sub.add_argument("--force", action="store_true", help="again, even if it is there")
+    sub.add_argument(
+        "--insist", action="store_true", help="take files whose checksum is not the published one"
+    )
+    sub.set_defaults(command=fetch)
+
+    sub = commands.add_parser("list", help="what is in the data folder: counts, version, checksum")
+    sub.add_argument("--json", action="store_true", help="as JSON")
+    sub.set_defaults(command=list_data)
+
+    sub = commands.add_parser("check", help="validate files and count what is odd about them")
+    sub.add_argument("files", nargs="+", metavar="FILE", help="in the canonical format")
+    sub.add_argument("--list", action="store_true", help="name the examples, too")
+    sub.add_argument("--json", action="store_true", help="as JSON")
+    sub.set_defaults(command=check)
+
+    sub = commands.add_parser("add", help="make a task of your own data")
+    sub.add_argument("folder", metavar="DIR", help="with intra/CODE.jsonl, inter/CODE.jsonl or both")
+    sub.add_argument("--language", "-l", required=True, metavar="CODE", help="such as it")
+    sub.add_argument("--version", help="what results call this version of the data (default: its checksum)")
+    sub.set_defaults(command=add)
+    return parser
+
+
+def fetch(args: argparse.Namespace) -> None:
+    from lm_eval_stereoset.data.store import data_folder
+    from lm_eval_stereoset.errors import UserError
+
+    if args.source == "hub":
+        if args.language not in (None, ["en"]) or args.clone or args.split:
+            raise UserError(
+                "--source hub has English only, both splits; leave out --language, --split and --from"
+            )
+        from lm_eval_stereoset.data.hub import fetch_hub
+
+        paths = fetch_hub(revision=args.revision)
+    else:
+        from lm_eval_stereoset.data.fetch import fetch as fetch_authors
+
+        languages = args.language or tuple(LANGUAGES)
+        paths = fetch_authors(languages, args.split or SPLITS, args.clone, args.force, args.insist)
+    print(f"{len(paths)} files in {data_folder()}; `stereoset data list` shows them")
+
+
+def list_data(args: argparse.Namespace) -> None:
+    from lm_eval_stereoset.data import store
+
+    folder = store.data_folder()
+    found = [
+        store.load(split, language)
+        for language in store.languages_in(folder)
+        for split in SPLITS
+        if store.file_in(folder, split, language).is_file()
+    ]
+    if args.json:
+        rows = [{"split": d.split, "language": d.language, "file": str(d.path)} | d.describe() for d in found]
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    print(f"Data folder: {folder}")
+    if not found:
+        print("It is empty; `stereoset data fetch` fills it, and a task fetches what it needs by itself.")
+        return
+    print(f"{'split':<6} {'lang':<6} {'examples':>8} {'targets':>7}  {'version':<20} {'sha256':<12}  source")
+    for d in found:
+        targets = len({e.target_original for e in d.examples})
+        about = d.provenance
+        print(
+            f"{d.split:<6} {d.language:<6} {len(d.examples):>8} {targets:>7}  {about.version:<20} "
+            f"{about.sha256[:12]:<12}  {about.source}"
+        )
+
+
+def check(args: argparse.Namespace) -> int:
+    from lm_eval_stereoset.data.census import take
+
+    taken = [take(path) for path in args.files]
+    if args.json:
+        print(json.dumps([census.to_dict() for census in taken], indent=2, ensure_ascii=False))
+    else:
+        for census in taken:
+            print_census(census, args.list)
+    return 1 if any(census.errors for census in taken) else 0
+
+
+def print_census(census, names: bool) -> None:
+    from lm_eval_stereoset.data.census import ODDITIES
+
+    types = ", ".join(f"{name} {census.bias_types[name]}" for name in BIAS_TYPES)
+    print(f"{census.path}  ({census.split}, sha256 {census.sha256[:12]})")
+    print(f"  {census.examples} examples ({types}), {len(census.targets)} target terms")
+    for name, ids in census.oddities.items():
+        print(f"  {len(ids):>6}  {ODDITIES[name]}")
+        if names:
+            print("".join(f"            {id_}\n" for id_ in ids), end="")
+    print(f"  {len(census.errors):>6}  errors")
+    for error in census.errors:
+        print(f"          {error}")
+
+
+def add(args: argparse.Namespace) -> None:
+    from lm_eval_stereoset.data.store import add as add_data
+    from lm_eval_stereoset.harness.own_tasks import write_own_tasks
+
+    added = add_data(Path(args.folder), args.language, args.version)
+    tasks = write_own_tasks(args.language)
+    for d in added:
+        print(f"{d.split}/{d.language}: {len(d.examples)} examples, version {d.provenance.version}")
+    print(
+        f"tasks: {', '.join(tasks)}; try\n  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}"
+    )

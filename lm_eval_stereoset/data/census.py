@@ -1,0 +1,120 @@
+"""What is odd about a data file: counted and listed, never changed, since numbers must stay comparable."""
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lm_eval_stereoset.data.format import (
+    BIAS_TYPES,
+    BLANK,
+    Example,
+    Uniqueness,
+    guess_split,
+    iter_lines,
+    parse_line,
+)
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import sha256_of
+
+# BLANK with a letter, digit or quotation mark on one of its sides is part of a longer word.
+GLUED = re.compile(r"[^\W_][\"'’.!?,;:-]*BLANK|BLANK[\"'’.!?,;:]*[^\W_]")
+QUOTED = re.compile(r'BLANK"\w')
+NO_BREAK_SPACES = ("\u00a0", "\u202f")
+
+# What is counted, in the order of the printout: examples, or, where it says so, candidates.
+ODDITIES = {
+    "two_blanks": "more than one BLANK in the context",
+    "glued_blank": "BLANK is part of a longer word",
+    "quoted_blank": "… joined to its ending by a quotation mark in place of an apostrophe",
+    "sentence_differs": "a candidate sentence is not the context with BLANK filled in",
+    "sentence_differs_beyond_case": "… by more than upper and lower case",
+    "several_words": "candidate words of several words",
+    "identical_candidates": "two candidates are identical: an unavoidable tie",
+    "target_missing": "the target term does not occur in the context",
+    "blank_in_sentence": "candidate sentences with a literal BLANK",
+    "no_break_space": "a no-break space in the context",
+    "outer_space": "white space before or after a text",
+    "not_nfc": "text that is not in Unicode normal form NFC",
+}
+
+
+@dataclass
+class Census:
+    path: Path
+    split: str
+    sha256: str
+    examples: int = 0
+    bias_types: Counter = field(default_factory=Counter)
+    targets: set[str] = field(default_factory=set)
+    oddities: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in ODDITIES})
+    errors: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict:
+        return {
+            "file": str(self.path),
+            "split": self.split,
+            "sha256": self.sha256,
+            "examples": self.examples,
+            "bias_types": {name: self.bias_types[name] for name in BIAS_TYPES},
+            "targets": len(self.targets),
+            "oddities": {name: len(ids) for name, ids in self.oddities.items()},
+            "errors": self.errors,
+        }
+
+
+def take(path: Path | str) -> Census:
+    """Reads a whole file, whatever is wrong in it: every bad line becomes an entry of `errors`."""
+    path = Path(path)
+    split = guess_split(path)
+    census = Census(path, split, sha256_of(path))
+    unique = Uniqueness()
+    for number, line in iter_lines(path):
+        where = f"{path}, line {number}"
+        try:
+            example = parse_line(line, split, where)
+            unique.check(example, where)
+        except UserError as error:
+            census.errors.append(str(error))
+            continue
+        census.examples += 1
+        census.bias_types[example.bias_type] += 1
+        census.targets.add(example.target_original)
+        for name, id_ in oddities(example):
+            census.oddities[name].append(id_)
+    return census
+
+
+def oddities(example: Example) -> list[tuple[str, str]]:
+    """(name, id of the example or candidate) of everything odd about an example."""
+    found = _oddities_of_texts(example)
+    if example.candidates[0].word is not None:
+        found |= _oddities_of_blank(example)
+    odd = [(name, example.id) for name in ODDITIES if found.get(name)]
+    odd += [("blank_in_sentence", c.id) for c in example.candidates if BLANK in c.sentence]
+    odd += [("several_words", c.id) for c in example.candidates if c.word and len(c.word.split()) > 1]
+    return odd
+
+
+def _oddities_of_texts(example: Example) -> dict[str, bool]:
+    texts = [example.target, example.target_original, example.context]
+    texts += [text for c in example.candidates for text in (c.sentence, c.word) if text is not None]
+    return {
+        "target_missing": example.target.upper() not in example.context.upper(),
+        "no_break_space": any(space in example.context for space in NO_BREAK_SPACES),
+        "identical_candidates": len({c.word or c.sentence for c in example.candidates}) < 3,
+        "outer_space": any(text != text.strip() for text in texts),
+        "not_nfc": any(not unicodedata.is_normalized("NFC", text) for text in texts),
+    }
+
+
+def _oddities_of_blank(example: Example) -> dict[str, bool]:
+    pairs = [(example.context.replace(BLANK, c.word), c.sentence) for c in example.candidates]
+    return {
+        "two_blanks": example.context.count(BLANK) > 1,
+        "glued_blank": GLUED.search(example.context) is not None,
+        "quoted_blank": QUOTED.search(example.context) is not None,
+        "sentence_differs": any(a != b for a, b in pairs),
+        "sentence_differs_beyond_case": any(a.lower() != b.lower() for a, b in pairs),
+    }
