@@ -1,0 +1,155 @@
+"""From the arguments of the command to Runs: folders of the harness, prediction files, scores, samples."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lm_eval_stereoset.data import store
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.evaluation import evaluate
+from lm_eval_stereoset.files import read_json
+from lm_eval_stereoset.predictions import PUBLISHED_KEYS, Scored, match, read_predictions, read_samples
+from lm_eval_stereoset.report import harness
+from lm_eval_stereoset.report.names import Argument, model_name, parse_argument, parse_file_name, tell_apart
+from lm_eval_stereoset.report.run import ALL_SPLITS, Run
+
+WAY_OUT = "give it: NAME:LANGUAGE=PATH, such as MyModel:de="
+
+
+def load(
+    arguments: Sequence[str], data: str | None = None, progress: Callable[..., Iterable] = list
+) -> list[Run]:
+    """All runs of all arguments, each with a model's name that is unique in its language."""
+    pieces = [piece for text in arguments for piece in _pieces(parse_argument(text))]
+    runs = [run for piece in progress(pieces) for run in _load_piece(piece, data)]
+    tell_apart(runs)
+    return runs
+
+
+def _pieces(argument: Argument) -> Iterator[Argument | tuple[Argument, list[Path]]]:
+    """A folder becomes the prediction files and the results files in it; a file stays a file."""
+    path = argument.path
+    if path.is_file():
+        yield argument
+        return
+    if not path.is_dir():
+        raise UserError(f"{path}: no such file or folder")
+    results = harness.find_results(path)
+    predictions = [found for found in sorted(path.glob("*.json")) if _looks_like_predictions(found)]
+    if not results and not predictions:
+        raise UserError(
+            f"{path}: a folder without results: neither results_*.json of the harness "
+            "(written by --output_path) nor prediction files"
+        )
+    if results:
+        yield argument, results
+    for found in predictions:
+        yield argument._replace(path=found)
+
+
+def _looks_like_predictions(path: Path) -> bool:
+    with open(path, "rb") as handle:
+        start = handle.read(200)
+    return any(f'"{key}"'.encode() in start for key in PUBLISHED_KEYS.values())
+
+
+def _load_piece(piece: Argument | tuple[Argument, list[Path]], data: str | None) -> list[Run]:
+    if not isinstance(piece, Argument):
+        argument, paths = piece
+        return _named(harness.read_results(paths), argument)
+    path = piece.path
+    if path.suffix == ".jsonl":
+        return [_samples_run(piece)]
+    content = read_json(path)
+    if harness.is_results(content):
+        return _named(harness.read_results([path]), piece)
+    if isinstance(content, dict) and set(content) & set(PUBLISHED_KEYS.values()):
+        return [_predictions_run(piece, data)]
+    if isinstance(content, dict) and set(content) & set(ALL_SPLITS):
+        return [_scores_run(piece, content)]
+    raise UserError(
+        f"{path}: neither results of the harness, nor predictions (intrasentence, intersentence), "
+        "nor JSON from `stereoset score`"
+    )
+
+
+def _named(runs: list[Run], argument: Argument) -> list[Run]:
+    for run in runs:
+        if argument.name:
+            run.model, run.variant = argument.name, None
+        if argument.language and argument.language != run.language:
+            raise UserError(f"{argument.path}: is of language {run.language}, not {argument.language}")
+    return runs
+
+
+def _predictions_run(argument: Argument, data: str | None) -> Run:
+    path = argument.path
+    name = parse_file_name(path)
+    language = argument.language or name.language
+    if language is None:
+        raise UserError(f"{path}: its name does not say which language it is of; {WAY_OUT}{path}")
+    parts: dict[str, Scored] = {}
+    about: dict[str, dict[str, Any]] = {}
+    for split, scores in read_predictions(path).items():
+        dataset = _dataset(split, language, data)
+        parts[split] = match(dataset.examples, scores, f"{path}, {PUBLISHED_KEYS[split]}")
+        about[split] = dataset.describe()
+    run = Run(argument.name or name.model, language, str(path), evaluate(parts), parts)
+    run.variant = None if argument.name else name.variant
+    run.scoring = name.variant
+    run.data = about
+    run.complete = {split: fields["examples"] for split, fields in about.items()}
+    return run
+
+
+@lru_cache(maxsize=64)
+def _dataset(split: str, language: str, data: str | None) -> store.Dataset:
+    """Read once, so that the texts are shared by all models."""
+    return store.load(split, language, data)
+
+
+def _samples_run(argument: Argument) -> Run:
+    samples = read_samples(argument.path)
+    name = argument.name or model_name(argument.path.stem.removeprefix("samples_"))
+    run = Run(name, samples.language, str(argument.path), evaluate(samples.parts), samples.parts)
+    run.normaliser = " and ".join(samples.normalisers)
+    run.notes.append("samples without their results file: whether they are complete is not known")
+    return _named([run], Argument(argument.path, None, argument.language))[0]
+
+
+def _scores_run(argument: Argument, content: dict[str, Any]) -> Run:
+    path = argument.path
+    about = content.get("_about") or {}
+    name = parse_file_name(path)
+    language = argument.language or about.get("language") or name.language
+    if not isinstance(language, str):
+        raise UserError(f"{path}: does not say which language it is of; {WAY_OUT}{path}")
+    model = argument.name or about.get("model") or name.model
+    table = {split: content[split] for split in ALL_SPLITS if split in content}
+    _check_table(table, path)
+    run = Run(str(model), language, str(path), table, variant=None if argument.name else name.variant)
+    run.scoring, run.normaliser = name.variant, about.get("normaliser")
+    for fields in about.get("data") or []:
+        if isinstance(fields, dict) and fields.get("split"):
+            run.data[fields["split"]] = fields
+            if isinstance(fields.get("examples"), int):
+                run.complete[fields["split"]] = fields["examples"]
+    run.notes.append(
+        "scores only: no examples and no paired tests (give the predictions themselves to see them)"
+    )
+    return run
+
+
+def _check_table(table: Any, path: Path) -> None:
+    for split, groups in table.items():
+        if not isinstance(groups, dict) or not isinstance(groups.get("overall"), dict):
+            raise UserError(f"{path}: {split} has no group 'overall'; is it JSON from `stereoset score`?")
+        for group, values in groups.items():
+            for metric, value in values.items():
+                if value is None:
+                    values[metric] = float("nan")
+                elif isinstance(value, bool) or not isinstance(value, int | float):
+                    shown = json.dumps(value)[:40]
+                    raise UserError(f"{path}: {split}, {group}: {metric} is not a number: {shown}")

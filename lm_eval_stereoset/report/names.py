@@ -1,0 +1,86 @@
+"""Names of models and languages, from arguments and from file names."""
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.report.run import Run
+
+LANGUAGE = r"[a-z]{2,3}(?:_[a-z0-9]+)*"
+
+# The published files: <model>_<intra scorer>_<inter scorer>[_case]_<language>.json; a scorer can be empty.
+SCORER = r"(?:[A-Za-z0-9]*LM|BertNextSentence|ModelNSP|)"
+PUBLISHED = re.compile(
+    rf"(?P<model>.+?)_(?P<intra>{SCORER})_(?P<inter>{SCORER}(?:_[a-z0-9]+)?)_(?P<language>[a-z]{{2,3}})"
+)
+
+
+class Argument(NamedTuple):
+    """PATH, NAME=PATH or NAME:LANGUAGE=PATH."""
+
+    path: Path
+    name: str | None = None
+    language: str | None = None
+
+
+def parse_argument(text: str) -> Argument:
+    if Path(text).exists():
+        return Argument(Path(text))
+    found = re.fullmatch(rf"(?P<name>[^=]+?)(?::(?P<language>{LANGUAGE}))?=(?P<path>.+)", text)
+    if found is None:
+        return Argument(Path(text))
+    return Argument(Path(found["path"]), found["name"], found["language"])
+
+
+class FileName(NamedTuple):
+    model: str
+    language: str | None
+    variant: str | None
+
+
+def parse_file_name(path: Path) -> FileName:
+    """What the name of a file of predictions or scores says; the language only if it is at the end."""
+    stem = path.stem
+    if found := PUBLISHED.fullmatch(stem):
+        return FileName(found["model"], found["language"], found["inter"] or found["intra"] or None)
+    if found := re.fullmatch(r"(?P<model>.+?)[_.](?P<language>[a-z]{2,3})", stem):
+        return FileName(found["model"], found["language"], None)
+    return FileName(stem, None, None)
+
+
+def model_name(name: str) -> str:
+    """A hub id stays as it is; of a local path only the last folder says something."""
+    if name.startswith(("/", "./", "../", "~")) or "\\" in name or name.count("/") > 1:
+        return Path(name.replace("\\", "/").rstrip("/")).name or name
+    return name
+
+
+def tell_apart(runs: Sequence[Run]) -> None:
+    """Adds the variant to a model that occurs twice in a language; what is still the same is an error."""
+    by_model: dict[str, list[Run]] = defaultdict(list)
+    for run in runs:
+        by_model[run.model].append(run)
+    for group in by_model.values():
+        if _twice(group):
+            for run in group:
+                if run.variant:
+                    run.model = f"{run.model} ({run.variant})"
+    if twice := _twice(runs):
+        first, second = twice
+        raise UserError(
+            f"two results for {first.model} in {first.language}: {first.source} and {second.source}; "
+            "leave one out, or name them: NAME=PATH"
+        )
+
+
+def _twice(runs: Sequence[Run]) -> tuple[Run, Run] | None:
+    seen: dict[tuple[str, str], Run] = {}
+    for run in runs:
+        key = (run.model, run.language)
+        if key in seen:
+            return seen[key], run
+        seen[key] = run
+    return None

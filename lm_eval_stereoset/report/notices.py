@@ -1,0 +1,105 @@
+"""What a reader must know before believing a number: partial data, unlike data, unlike scoring, ties."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.report.comparisons import Comparison
+from lm_eval_stereoset.report.run import Run
+
+FREQUENT_TIES = 1.0  # per cent; SS could then move by as much, depending on how ties are counted
+
+
+@dataclass(frozen=True)
+class Notice:
+    level: str  # "warning" or "note"
+    text: str
+
+
+def notices(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[Notice]:
+    found = [*_partial(runs), *_unlike_data(runs), *_unlike_normalisers(runs), *_ties(runs)]
+    found += [Notice("note", f"{run.label}: {note}.") for run in runs for note in run.notes]
+    found += [*_missing_splits(runs), *_left_out(comparisons)]
+    return found
+
+
+def _partial(runs: Sequence[Run]) -> list[Notice]:
+    found = []
+    for run in runs:
+        for split in (*SPLITS, "overall"):
+            n, whole = run.value(split, "overall", "n"), run.complete.get(split)
+            if whole and n < whole and not (split == "overall" and set(run.complete) >= set(SPLITS)):
+                text = f"{run.label}: {split} covers only {n:,.0f} of {whole:,} examples (--limit?); "
+                found.append(
+                    Notice("warning", text + "its numbers are not comparable with those of whole runs.")
+                )
+    return found
+
+
+def _unlike_data(runs: Sequence[Run]) -> list[Notice]:
+    versions: dict[tuple[str, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        for split, about in run.data.items():
+            if digest := about.get("sha256"):
+                versions[split, run.language][digest].append(run)
+    found = []
+    for (split, language), by_digest in versions.items():
+        if len(by_digest) > 1:
+            parts = []
+            for digest, group in by_digest.items():
+                about = group[0].data[split]
+                name = f"{about.get('data', '?')} {about.get('version', '?')} (sha256 {digest[:12]})"
+                parts.append(f"{name}: {', '.join(run.model for run in group)}")
+            text = f"{split}/{language}: runs used different versions of the data. {'; '.join(parts)}."
+            found.append(Notice("warning", text))
+    return found
+
+
+def _unlike_normalisers(runs: Sequence[Run]) -> list[Notice]:
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for run in runs:
+        if run.normaliser:
+            kinds[run.normaliser.split()[0].lower()].append(run.label)
+    if len(kinds) < 2:
+        return []
+    text = "; ".join(f"by {kind}: {', '.join(labels)}" for kind, labels in kinds.items())
+    return [Notice("warning", f"Scores were normalised in different ways and are not comparable. {text}.")]
+
+
+def _ties(runs: Sequence[Run]) -> list[Notice]:
+    found = []
+    for run in runs:
+        for split in SPLITS:
+            ties = run.value(split, "overall", "ties")
+            if ties >= FREQUENT_TIES:
+                text = (
+                    f"{run.label}: in {ties:.1f} % of the {split} examples stereotype and anti-stereotype have "
+                    "the very same score. A tie counts as anti-stereotypical; counted the other way, "
+                    f"SS would be {ties:.1f} points higher."
+                )
+                found.append(Notice("warning", text))
+    return found
+
+
+def _missing_splits(runs: Sequence[Run]) -> list[Notice]:
+    found = []
+    for run in runs:
+        if "overall" not in run.table:
+            have = ", ".join(split for split in SPLITS if split in run.table) or "nothing"
+            found.append(Notice("note", f"{run.label}: only {have} was run, so it has no overall value."))
+    return found
+
+
+def _left_out(comparisons: Sequence[Comparison]) -> list[Notice]:
+    unlike = [c for c in comparisons if c.left_out and c.split == "overall"]
+    if not unlike:
+        return []
+    most = max(unlike, key=lambda c: c.left_out)
+    return [
+        Notice(
+            "note",
+            f"{len(unlike)} comparisons use only the examples that both sides have; at most {most.left_out:,} "
+            f"are left out ({most.first.label} and {most.second.label}).",
+        )
+    ]

@@ -1,0 +1,35 @@
+"""One model's results in one language: the unit that everything in a report is made of."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from lm_eval_stereoset.evaluation import Table
+from lm_eval_stereoset.predictions import Scored
+
+ALL_SPLITS = ("overall", "intra", "inter")
+
+
+@dataclass
+class Run:
+    model: str  # as shown; unique together with the language
+    language: str
+    source: str  # the file or folder it was read from
+    table: Table  # {split: {group: {metric: value}}}
+    parts: dict[str, Scored] | None = None  # None: results without the answers to single examples
+    variant: str | None = None  # told apart by this if a model occurs twice in a language
+    scoring: str | None = None  # how inter was scored, in the words of the published file names
+    normaliser: str | None = None  # None: the input does not say
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)  # split: provenance
+    complete: dict[str, int] = field(default_factory=dict)  # split: examples in the whole data
+    notes: list[str] = field(default_factory=list)  # shown to the reader, in plain words
+
+    def __post_init__(self) -> None:
+        self.base = self.model  # before a variant is added
+
+    @property
+    def label(self) -> str:
+        return f"{self.model}, {self.language}"
+
+    def value(self, split: str, group: str, metric: str) -> float:
+        """NaN where the input has no such number."""
+        return self.table.get(split, {}).get(group, {}).get(metric, float("nan"))
