@@ -14,7 +14,7 @@ Use:  model = load_nsp_model(folder); p = model.is_next_probability([("A first s
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -181,8 +181,11 @@ class NSPModel(nn.Module):
                 scores[i] = value
         return scores
 
-    def save(self, folder: Path | str) -> None:
-        """Writes the whole folder beside its place, then renames it: it is there complete or not at all."""
+    def save(self, folder: Path | str, also: Callable[[Path], None] | None = None) -> None:
+        """Writes the whole folder beside its place, then renames it: it is there complete or not at all.
+
+        `also(folder)` may put more files into it before that.
+        """
         from safetensors.torch import save_file
 
         folder = Path(folder)
@@ -195,6 +198,8 @@ class NSPModel(nn.Module):
                     key: value.detach().cpu().contiguous() for key, value in self.head.state_dict().items()
                 }
                 save_file(state, temporary / HEAD_FILE, metadata={"format": "pt"})
+            if also is not None:
+                also(temporary)
 
 
 def mean_over_real(hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
@@ -336,6 +341,8 @@ class _replacing:
             if isinstance(error, OSError):
                 raise UserError(f"cannot write {self.folder}: {error.strerror or error}") from error
             return
+        for path in self.temporary.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors makes its files private
         if self.folder.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.old.", dir=self.folder.parent))
             self.folder.rename(old / "replaced")

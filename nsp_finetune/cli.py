@@ -1,0 +1,164 @@
+"""Command line of nsp_finetune. Nothing heavy is imported before it is known what is wanted."""
+
+import argparse
+import dataclasses
+import json
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from lm_eval_stereoset.errors import UserError
+from nsp_finetune.settings import CHOICES, TrainSettings, load_settings, preset_names, type_of
+
+
+def get_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="nsp_finetune", description="Next-sentence prediction for GPT-2, T5 and encoder models."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_prepare(commands.add_parser("prepare", help="a corpus into sentence pairs"))
+    _add_train(commands.add_parser("train", help="fine-tune a model on sentence pairs"))
+    _add_evaluate(commands.add_parser("evaluate", help="accuracy of a model on held-out pairs"))
+    _add_convert(commands.add_parser("convert", help="the authors' checkpoints into model folders"))
+    return parser
+
+
+def _add_prepare(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--languages", nargs="+", default=[], metavar="CODE", help="en de fr es tr")
+    parser.add_argument(
+        "--corpus",
+        nargs="+",
+        default=[],
+        metavar="SOURCE",
+        help="LANGUAGE=SOURCE, or one SOURCE in which {language} stands for the code: a .parquet or .jsonl file, a "
+        "folder of them or of .txt files, or a hub data set OWNER/NAME[:CONFIG] (default: wikimedia/wikipedia)",
+    )
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--held-out", type=float, default=0.05, help="share of articles for validation, and for test"
+    )
+    parser.add_argument("--max-articles", type=_positive, help="of each language")
+    parser.add_argument("--text-column", default="text")
+    parser.add_argument("--id-column", default="id")
+    parser.add_argument("--seed", type=int, default=27)
+    parser.add_argument(
+        "--workers", type=_positive, default=os.cpu_count() or 1, help="processes (default: all cores)"
+    )
+
+
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--preset", metavar="NAME", help=f"{', '.join(preset_names())}, or a YAML file of your own"
+    )
+    parser.add_argument("--pairs", type=Path, required=True, metavar="DIR", help="what prepare made")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="the model; DIR.run beside it: the run"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on from the newest whole checkpoint")
+    group = parser.add_argument_group("settings (each goes before the preset's)")
+    for field in dataclasses.fields(TrainSettings):
+        kind = type_of(field.name)
+        shown = "" if field.default in (None, "") else f" (default: {field.default})"
+        options = {"default": argparse.SUPPRESS, "help": (field.metadata["help"] + shown).replace("%", "%%")}
+        if kind is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        else:
+            options |= {"type": kind, "choices": CHOICES.get(field.name), "metavar": field.name.upper()}
+        group.add_argument(f"--{field.name.replace('_', '-')}", **options)
+
+
+def _add_evaluate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, metavar="DIR")
+    parser.add_argument("--pairs", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--split", default="test", choices=("train", "validation", "test"))
+    parser.add_argument("--batch-size", type=_positive, default=32)
+    parser.add_argument("--max-examples", type=_positive)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+
+
+def _add_convert(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT.pth")
+    parser.add_argument("--base", required=True, metavar="MODEL_DIR", help="the model it was fine-tuned from")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--prefix", help="text before each pair (default: as the authors' program tests the family)"
+    )
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, is {value}")
+    return value
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = get_parser().parse_args(argv)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    return globals()[f"_{arguments.command}"](arguments) or 0
+
+
+def _prepare(arguments: argparse.Namespace) -> None:
+    from nsp_finetune.corpus import resolve
+    from nsp_finetune.prepare import PrepareSettings, prepare
+
+    sources = tuple(resolve(arguments.corpus, arguments.languages))
+    names = ("output", "seed", "held_out", "max_articles", "text_column", "id_column", "workers")
+    statistics, reused = prepare(
+        PrepareSettings(sources, **{name: getattr(arguments, name) for name in names})
+    )
+    print(f"{arguments.output}: {'made before from the same inputs, used as it is' if reused else 'done'}")
+    for split, info in statistics["splits"].items():
+        articles, pairs = sum(info["articles"].values()), sum(info["pairs"].values())
+        print(f"  {split}: {articles} articles, {pairs} pairs ({info['labels']['next']} next)")
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    from nsp_finetune.train import train
+
+    known = {field.name for field in dataclasses.fields(TrainSettings)}
+    overrides = {name: value for name, value in vars(arguments).items() if name in known}
+    settings = load_settings(arguments.preset, overrides)
+    _quiet()
+    train(settings, arguments.pairs, arguments.output, arguments.resume)
+
+
+def _evaluate(arguments: argparse.Namespace) -> None:
+    import tempfile
+
+    from nsp_finetune.evaluate import Accuracy, evaluate
+
+    _quiet()
+    with tempfile.TemporaryDirectory() as cache:
+        result = evaluate(
+            arguments.model,
+            arguments.pairs,
+            arguments.split,
+            arguments.batch_size,
+            arguments.max_examples,
+            Path(cache),
+        )
+    if arguments.json:
+        print(json.dumps(result, indent=2))
+        return
+    for name, values in result.items():
+        print(f"{name}: {Accuracy(**values)}")
+
+
+def _convert(arguments: argparse.Namespace) -> None:
+    from nsp_finetune.convert import convert
+
+    if arguments.output.exists():
+        raise UserError(f"{arguments.output} exists; choose another --output")
+    _quiet()
+    model = convert(arguments.checkpoint, arguments.base, arguments.output, arguments.prefix)
+    print(f"{arguments.output}: a {model.settings.family} model for next-sentence prediction")
+
+
+def _quiet() -> None:
+    """transformers' own bars and advice would bury ours."""
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()

@@ -1,0 +1,102 @@
+"""Pairs into token ids, once, and the plan of an epoch: which pairs form which batch on which process."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lm_eval_stereoset.files import read_json
+from lm_eval_stereoset.scoring.nsp_model import NSPModel
+from nsp_finetune.prepare import pair_files
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+SORTED_STEPS = 50  # optimiser steps whose pairs are sorted by length together
+
+MicroBatch = np.ndarray  # indices of the pairs that one process computes at once
+Step = list[MicroBatch]  # all that make one optimiser step, over all processes
+
+
+def load_pairs(folder: Path, split: str, max_examples: int | None = None) -> "Dataset":
+    """Memory-mapped; the rows are already shuffled, so the first N are a random N."""
+    from datasets import Dataset, concatenate_datasets
+
+    pairs = concatenate_datasets([Dataset.from_file(str(path)) for path in pair_files(folder, split)])
+    return pairs if max_examples is None else pairs.select(range(min(max_examples, len(pairs))))
+
+
+def tokenise(model: NSPModel, folder: Path, split: str, cache: Path, max_examples: int | None) -> "Dataset":
+    """Columns input_ids (token_type_ids), label, length, language, first_article; kept in `cache` for a next time."""
+    pairs = load_pairs(folder, split, max_examples)
+    key = [
+        read_json(folder / "inputs.json"),
+        split,
+        len(pairs),
+        asdict(model.settings),
+        model.tokenizer.backend_tokenizer.to_str() if model.tokenizer.is_fast else str(model.tokenizer),
+    ]
+    fingerprint = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
+    cache.mkdir(parents=True, exist_ok=True)
+
+    def encode(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        encoded = model.encode(list(zip(rows["first"], rows["second"], strict=True)))
+        columns = {name: [one[name] for one in encoded] for name in encoded[0]}
+        return columns | {"length": [len(one["input_ids"]) for one in encoded]}
+
+    return pairs.map(
+        encode,
+        batched=True,
+        remove_columns=["first", "second", "second_article"],
+        cache_file_name=str(cache / f"{split}-{fingerprint}.arrow"),
+        new_fingerprint=fingerprint,
+        desc=f"tokenising {split}",
+    )
+
+
+def plan_epoch(
+    lengths: np.ndarray, batch_size: int, accumulation: int, seed: Sequence[int], grouped: bool
+) -> list[Step]:
+    """Every pair once, in a random order that depends on the seed alone, never on the number of processes.
+
+    Grouped: within runs of SORTED_STEPS steps pairs are sorted by length before they are cut into batches, so a
+    batch holds little padding; the batches are then shuffled, so a step still holds short and long ones.
+    """
+    generator = np.random.default_rng(list(seed))
+    order = generator.permutation(len(lengths))
+    if grouped:
+        run = SORTED_STEPS * accumulation * batch_size
+        for begin in range(0, len(order), run):
+            part = order[begin : begin + run]
+            order[begin : begin + run] = part[np.argsort(-lengths[part], kind="stable")]
+    batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
+    # the last batch, which may be short, stays last: every other step has its full number of pairs
+    mixed = (
+        [*generator.permutation(len(batches) - 1).tolist(), len(batches) - 1]
+        if grouped
+        else range(len(batches))
+    )
+    batches = [batches[i] for i in mixed]
+    return [batches[begin : begin + accumulation] for begin in range(0, len(batches), accumulation)]
+
+
+def share_of(step: Step, rank: int, processes: int) -> list[tuple[int, MicroBatch]]:
+    """What one process computes of a step, each batch with its number in the step.
+
+    Whole batches where they can be dealt out evenly (then even dropout is the same for any number of
+    processes), otherwise a slice of each.
+    """
+    numbered = list(enumerate(step))
+    if len(step) % processes == 0:
+        return numbered[rank::processes]
+    return [(number, part) for number, batch in numbered if len(part := batch[rank::processes])]
+
+
+def batches_by_length(lengths: np.ndarray, batch_size: int) -> list[MicroBatch]:
+    """For evaluation: longest first, so that memory runs out at once or never."""
+    order = np.argsort(-lengths, kind="stable")
+    return [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]

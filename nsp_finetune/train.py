@@ -1,0 +1,356 @@
+"""Fine-tunes a decoder, encoder or text-to-text model on sentence pairs, on whatever accelerate finds.
+
+accelerate launch -m nsp_finetune train --preset t5 --pairs PAIRS --output DIR
+torchrun --nproc-per-node 2 -m nsp_finetune train --base gpt2 --pairs PAIRS --output DIR
+
+DIR is the finished model; DIR.run beside it holds checkpoints, token ids and the tracker's files.
+The order of pairs, the batches and their dropout depend on the seed alone, so a run comes out the same on one
+process or several, and a resumed run is the uninterrupted one.
+"""
+
+import math
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import read_json, write_json
+from lm_eval_stereoset.scoring.nsp_model import NSPModel, load_nsp_model
+from nsp_finetune import checkpoints
+from nsp_finetune.card import model_card
+from nsp_finetune.curve import draw
+from nsp_finetune.data import plan_epoch, share_of, tokenise
+from nsp_finetune.evaluate import answers, by_language, model_inputs, summarise
+from nsp_finetune.models import load_config, load_tokenizer, new_model
+from nsp_finetune.prepare import check_disk, pair_files
+from nsp_finetune.settings import FREE_ON_RESUME, TrainSettings
+
+if TYPE_CHECKING:
+    import torch
+    from accelerate import Accelerator
+    from datasets import Dataset
+
+
+def get_accelerator(settings: TrainSettings, run: Path) -> "Accelerator":
+    from importlib.util import find_spec
+
+    from accelerate import Accelerator
+
+    if settings.tracker == "wandb" and find_spec("wandb") is None:
+        raise UserError("--tracker wandb needs Weights & Biases: pip install wandb")
+    tracker = settings.tracker
+    if tracker == "none" or (tracker == "tensorboard" and find_spec("tensorboard") is None):
+        tracker = None
+    try:
+        accelerator = Accelerator(
+            mixed_precision=settings.mixed_precision, log_with=tracker, project_dir=str(run)
+        )
+    except ValueError as error:
+        raise UserError(f"{error}; choose --mixed-precision no or bf16") from error
+    if tracker is not None:
+        known = {key: value for key, value in asdict(settings).items() if value is not None}
+        accelerator.init_trackers("nsp", config=known)
+    return accelerator
+
+
+def get_model(settings: TrainSettings) -> NSPModel:
+    import torch
+
+    torch.manual_seed(settings.seed)  # the fresh head
+    model = new_model(
+        settings.base,
+        family=settings.family,
+        pair=settings.pair,
+        prefix=settings.prefix,
+        max_length=settings.max_length,
+        gguf_file=settings.gguf_file,
+    )
+    if settings.gradient_checkpointing:
+        model.core.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    return model
+
+
+def get_optimizer(model: NSPModel, settings: TrainSettings, total: int) -> tuple[Any, Any]:
+    """AdamW with two learning rates; cosine with hard restarts after a warm-up."""
+    from torch.optim import AdamW
+    from transformers import get_cosine_with_hard_restarts_schedule_with_warmup
+
+    groups = [{"params": list(model.core.parameters()), "lr": settings.core_lr, "name": "core"}]
+    if model.head is not None:
+        groups.append({"params": list(model.head.parameters()), "lr": settings.head_lr, "name": "head"})
+    optimizer = AdamW(groups, weight_decay=settings.weight_decay)
+    warmup = total // 100 + 1 if settings.warmup_steps is None else settings.warmup_steps
+    return optimizer, get_cosine_with_hard_restarts_schedule_with_warmup(
+        optimizer, warmup, total, settings.cycles
+    )
+
+
+class Run:
+    """A run between its first and last step. `progress` is all of it that accelerate does not save."""
+
+    def __init__(self, settings: TrainSettings, pairs: Path, output: Path, resume: bool):
+        import torch
+
+        self.settings, self.pairs, self.output = settings, pairs, output
+        self.folder = output.with_name(f"{output.name}.run")
+        check_before(settings, pairs, output, self.folder, resume)
+        self.accelerator = get_accelerator(settings, self.folder)
+        self.plain = get_model(settings)
+        size = sum(parameter.numel() for parameter in self.plain.parameters())
+        check_disk(
+            output, 12 * size * (settings.keep_checkpoints + 1) + 8 * size
+        )  # float32, Adam's two moments
+        with self.accelerator.main_process_first():
+            cache = self.folder / "tokens"
+            self.tokens = tokenise(self.plain, pairs, "train", cache, settings.max_examples)
+            self.validation = tokenise(self.plain, pairs, "validation", cache, settings.eval_examples)
+            self.test = tokenise(self.plain, pairs, "test", cache, settings.test_examples)
+        self.lengths = np.asarray(self.tokens["length"])
+        step_size = settings.batch_size * settings.accumulation
+        self.steps_per_epoch = math.ceil(len(self.tokens) / step_size)
+        self.total = self.steps_per_epoch * settings.epochs
+        optimizer, self.scheduler = get_optimizer(self.plain, settings, self.total)
+        self.model, self.optimizer = self.accelerator.prepare(self.plain, optimizer)
+        self.accelerator.register_for_checkpointing(self.scheduler)
+        self.progress: dict[str, Any] = {
+            "settings": asdict(settings) | {"pairs": read_json(pairs / "inputs.json")},
+            "step": 0,
+            "examples": 0,
+            "window": [0.0] * 4,  # sums since the last point of the curve: loss, right, no answer, pairs
+            "best": None,
+            "waiting": 0,  # validations since the best one
+            "stopped": False,
+            "history": {"train": [], "validation": []},
+        }
+        dtype = torch.float32 if self.accelerator.device.type == "mps" else torch.float64
+        self.sums = torch.zeros(
+            4, dtype=dtype, device=self.accelerator.device
+        )  # of this process, as in "window"
+        if resume:
+            self.resume()
+
+    def resume(self) -> None:
+        from accelerate.utils import broadcast_object_list
+
+        found = [
+            checkpoints.newest(self.folder / "checkpoints") if self.accelerator.is_main_process else None
+        ]
+        checkpoint = broadcast_object_list(found)[0]
+        if checkpoint is None:
+            self.accelerator.print("no whole checkpoint yet: starting at the beginning")
+            return
+        progress = checkpoints.read_progress(checkpoint)
+        for name, value in self.progress["settings"].items():
+            if name not in FREE_ON_RESUME and progress["settings"].get(name) != value:
+                raise UserError(
+                    f"{checkpoint} belongs to a run with another {name} ({progress['settings'].get(name)!r}, "
+                    f"now {value!r}); resume with the same settings"
+                )
+        self.accelerator.load_state(str(checkpoint))
+        self.progress = progress
+        self.accelerator.print(f"resumed from {checkpoint}, step {progress['step']} of {self.total}")
+
+    def train(self) -> None:
+        from tqdm import tqdm
+
+        step_size = self.settings.batch_size * self.settings.accumulation
+        log_steps = max(1, round(self.settings.log_every / step_size))
+        every = self.settings.eval_every
+        eval_steps = max(1, math.ceil(self.total / 20) if every is None else round(every / step_size))
+        save_steps = max(1, math.ceil(self.total * self.settings.checkpoint_every))
+        self.bar = tqdm(
+            total=self.total * step_size,
+            initial=self.progress["step"] * step_size,
+            unit=" pairs",
+            desc="training",
+            disable=not self.accelerator.is_local_main_process,
+        )
+        while self.progress["step"] < self.total and not self.progress["stopped"]:
+            for step, batches in self.epoch():
+                self.optimise(step, batches)
+                self.progress["step"] = step + 1
+                last = step + 1 == self.total
+                if last or (step + 1) % log_steps == 0:
+                    self.log()
+                if last or (step + 1) % eval_steps == 0:
+                    self.validate()
+                if last or self.progress["stopped"] or (step + 1) % save_steps == 0:
+                    self.save()
+                if self.progress["stopped"]:
+                    break
+        self.bar.close()
+
+    def epoch(self):
+        """(number of the step, its batches on this process with the size of the whole step) from where we are."""
+        from torch.utils.data import DataLoader
+
+        settings, first = self.settings, self.progress["step"]
+        epoch, done = divmod(first, self.steps_per_epoch)
+        plan = plan_epoch(
+            self.lengths,
+            settings.batch_size,
+            settings.accumulation,
+            [settings.seed, epoch],
+            settings.group_by_length,
+        )[done:]
+        rank, processes = self.accelerator.process_index, self.accelerator.num_processes
+        # A process without a share in the last, short step computes one pair without weight: all must take part.
+        shares = [share_of(step, rank, processes) or [(-1, step[0][:1])] for step in plan]
+        loader = iter(
+            DataLoader(
+                model_inputs(self.tokens),
+                batch_sampler=[batch.tolist() for share in shares for _, batch in share],
+                collate_fn=self.collate,
+                num_workers=settings.loader_workers,
+            )
+        )
+        for step, (whole, share) in enumerate(zip(plan, shares, strict=True), start=first):
+            pairs = sum(map(len, whole))
+            yield step, [(number, pairs, next(loader)) for number, _ in share]
+
+    def collate(self, rows: list[dict[str, Any]]) -> dict[str, "torch.Tensor"]:
+        import torch
+
+        labels = torch.tensor([row["label"] for row in rows])
+        return self.plain.collate(rows) | {"labels": labels}
+
+    def optimise(self, step: int, batches: list[tuple[int, int, dict[str, "torch.Tensor"]]]) -> None:
+        """One optimiser step; its loss is the mean over all its pairs, wherever they were computed."""
+        import torch
+
+        accelerator = self.accelerator
+        self.model.train()
+        for index, (number, pairs, batch) in enumerate(batches):
+            batch = {key: value.to(accelerator.device) for key, value in batch.items()}
+            labels = batch.pop("labels")
+            weight = 0.0 if number < 0 else accelerator.num_processes / pairs  # processes are averaged
+            torch.manual_seed(dropout_seed(self.settings.seed, step, number))
+            with nullcontext() if index + 1 == len(batches) else accelerator.no_sync(self.model):
+                output = self.model(**batch)
+                loss = (output.log_normaliser - output.logits.gather(1, labels[:, None])[:, 0]).sum()
+                accelerator.backward(loss * weight)
+            if number >= 0:
+                # accuracy from the same pass: nothing of the label is in a text-to-text model's input either
+                right, silent = output.predicted == labels, output.predicted < 0
+                size = torch.tensor(len(labels), device=labels.device)
+                self.sums += torch.stack([loss.detach(), right.sum(), silent.sum(), size])
+        accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self.optimizer.step()
+        if not accelerator.optimizer_step_was_skipped:  # an overflow in fp16
+            self.scheduler.step()
+        self.optimizer.zero_grad()
+        self.progress["examples"] += batches[0][1]
+        self.bar.update(batches[0][1])
+
+    def collect(self) -> list[float]:
+        """Adds what the processes have counted to the sums since the last point of the curve."""
+        counted = self.accelerator.reduce(self.sums, "sum").tolist()
+        self.sums.zero_()
+        self.progress["window"] = [a + b for a, b in zip(self.progress["window"], counted, strict=True)]
+        return self.progress["window"]
+
+    def log(self) -> None:
+        loss, right, silent, pairs = self.collect()
+        self.progress["window"] = [0.0] * 4
+        if not math.isfinite(loss):
+            raise UserError(
+                f"the loss is not a number any more at step {self.progress['step']}; resume from the last checkpoint "
+                "with a lower learning rate or --mixed-precision no"
+            )
+        rates = {f"{group['name']}_lr": group["lr"] for group in self.optimizer.param_groups}
+        point = {"loss": loss / pairs, "accuracy": right / pairs, "no_answer": silent / pairs, **rates}
+        self.note("train", point)
+        self.bar.set_postfix(loss=f"{point['loss']:.3f}", accuracy=f"{point['accuracy']:.3f}")
+
+    def validate(self) -> None:
+        """Accuracy on validation pairs; the best weights are kept if the run may stop early."""
+        result = summarise(self.evaluate(self.validation, self.model), self.validation)
+        self.note("validation", asdict(result))
+        self.accelerator.print(f"\n{self.progress['examples']} pairs: validation accuracy {result}")
+        if not self.settings.patience:
+            return
+        if self.progress["best"] is None or result.accuracy > self.progress["best"]:
+            self.progress["best"], self.progress["waiting"] = result.accuracy, 0
+            if self.accelerator.is_main_process:
+                self.plain.save(self.folder / "best")
+        else:
+            self.progress["waiting"] += 1
+            self.progress["stopped"] = self.progress["waiting"] >= self.settings.patience
+
+    def note(self, name: str, point: dict[str, Any]) -> None:
+        self.progress["history"][name].append({"examples": self.progress["examples"], **point})
+        tracked = {f"{name}/{key}": value for key, value in point.items() if math.isfinite(value)}
+        self.accelerator.log(tracked, step=self.progress["examples"])
+
+    def evaluate(self, tokens: "Dataset", model: Any) -> "torch.Tensor":
+        accelerator = self.accelerator
+        model.eval()
+        mine = answers(
+            model,
+            self.plain.collate,
+            tokens,
+            self.settings.batch_size,
+            accelerator.device,
+            accelerator.process_index,
+            accelerator.num_processes,
+            accelerator.is_local_main_process,
+        )
+        return accelerator.reduce(mine, "sum")
+
+    def save(self) -> None:
+        self.collect()
+        folder, keep = self.folder / "checkpoints", self.settings.keep_checkpoints
+        checkpoints.save(self.accelerator, folder, self.progress["step"], self.progress, keep)
+
+    def finish(self) -> dict[str, Any]:
+        """Test accuracy, then the model folder with card and curve."""
+        if self.settings.patience and (self.folder / "best").is_dir():
+            self.accelerator.wait_for_everyone()
+            self.plain = load_nsp_model(self.folder / "best", device=self.accelerator.device)
+            self.model = self.plain
+        result = by_language(self.evaluate(self.test, self.model), self.test)
+        accuracy = {name: asdict(value) for name, value in result.items()}
+        self.accelerator.print(f"test accuracy {result['all']}")
+        if self.accelerator.is_main_process:
+            self.plain.save(self.output, lambda folder: self.describe(folder, accuracy))
+        self.accelerator.end_training()
+        return accuracy
+
+    def describe(self, folder: Path, accuracy: dict[str, Any]) -> None:
+        progress, settings = self.progress, self.settings
+        draw(progress["history"], folder / "learning_curve.png", f"next-sentence prediction, {settings.base}")
+        statistics = read_json(self.pairs / "statistics.json")
+        card = model_card(
+            settings, asdict(self.plain.settings), statistics, accuracy, progress["examples"], self.output
+        )
+        (folder / "README.md").write_text(card, encoding="utf-8")
+        write_json(folder / "training.json", {"test": accuracy, **progress})
+
+
+def check_before(settings: TrainSettings, pairs: Path, output: Path, folder: Path, resume: bool) -> None:
+    """Every mistake that can be seen before the work starts."""
+    if settings.base is None:
+        raise UserError("which model? give --base FOLDER_OR_HUB_NAME or a --preset that names one")
+    for split in ("train", "validation", "test"):
+        pair_files(pairs, split)
+    if not resume and (output.exists() or (folder / "checkpoints").exists()):
+        raise UserError(
+            f"{output} (or {folder.name} beside it) holds a run already: --resume it or choose another --output"
+        )
+    load_config(settings.base, settings.gguf_file)
+    load_tokenizer(settings.base, settings.gguf_file)
+
+
+def dropout_seed(seed: int, step: int, batch: int) -> int:
+    """Of one batch: whichever process computes it, and whether or not the run was interrupted before."""
+    return int(np.random.SeedSequence([seed, step, batch + 1]).generate_state(1, np.uint64)[0] >> 1)
+
+
+def train(settings: TrainSettings, pairs: Path, output: Path, resume: bool = False) -> dict[str, Any]:
+    """Test accuracy by language (and "all")."""
+    run = Run(settings, pairs, output, resume)
+    run.train()
+    return run.finish()
