@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int | None:
     args = build_parser().parse_args(argv)
     from translation import commands
 
-    return getattr(commands, args.command)(args)
+    return getattr(commands, f"do_{args.command}")(args)
 
 
 def build_parser() -> argparse.ArgumentParser:

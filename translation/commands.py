@@ -1,4 +1,4 @@
-"""What each `stereoset translate` step does, told to the user; the work is in the modules."""
+"""What each `stereoset translate` step does and tells the user; the work itself is in the modules."""
 
 import argparse
 import json
@@ -48,8 +48,8 @@ def english_if_there(args: argparse.Namespace, fetch: bool = True) -> dict:
         return {}
 
 
-def repair(args: argparse.Namespace) -> None:
-    from translation import repair as work
+def do_repair(args: argparse.Namespace) -> None:
+    from translation.repair import repair
 
     source = input_folder(args, "raw")
     target = Folder(args.output or working_folder(args) / "repaired", args.language)
@@ -58,7 +58,7 @@ def repair(args: argparse.Namespace) -> None:
             "--output is the --input folder; the translation as it came must stay: choose another"
         )
     rules_ = rules.load(args.language, args.rules)
-    result = work.repair(source.read(), rules_, args.manual_fixes)
+    result = repair(source.read(), rules_, args.manual_fixes)
     report = result.report()
     kept = target.write(result.data)
     with atomic_write(target.beside("changes.jsonl")) as handle:
@@ -81,7 +81,7 @@ def repair(args: argparse.Namespace) -> None:
     print(f"written: {target.path} (changes: {target.beside('changes.jsonl').name})")
 
 
-def check(args: argparse.Namespace) -> None:
+def do_check(args: argparse.Namespace) -> None:
     from translation import chart
 
     folder = input_folder(args, "repaired", "raw")
@@ -102,29 +102,29 @@ def check(args: argparse.Namespace) -> None:
     print(f"\n{steps.targets_table(counted)}\n\nchart: {picture}")
 
 
-def plan(args: argparse.Namespace) -> None:
+def do_plan(args: argparse.Namespace) -> None:
     if not args.backend:
         args.backend = "aws"  # the one that costs
     english, backend, memory = _open(args, create=False)
     _plan(args, english, backend, memory)
 
 
-def run(args: argparse.Namespace) -> None:
+def do_run(args: argparse.Namespace) -> None:
     _run(args)
 
 
-def all(args: argparse.Namespace) -> None:
+def do_all(args: argparse.Namespace) -> None:
     """Steps 1 to 4, then what is left for a person."""
     _run(args)
     args.input = args.output = args.report = args.manual_fixes = args.picture = args.json = None
     print("\nrepair")
-    repair(args)
+    do_repair(args)
     print("\ncheck")
-    check(args)
+    do_check(args)
     folder = input_folder(args, "repaired")
-    from translation import review as work
+    from translation import review
 
-    left = work.items(folder, english_if_there(args))
+    left = review.items(folder, english_if_there(args))
     directory = f" --dir {args.dir}" if args.dir else ""
     print(
         f"\nleft for a person: {len(left)} examples; write them into a spreadsheet with\n"
@@ -196,13 +196,13 @@ def _run(args: argparse.Namespace) -> None:
     print(f"written: {folder.path}")
 
 
-def review(args: argparse.Namespace) -> None:
-    from translation import review as work
+def do_review(args: argparse.Namespace) -> None:
+    from translation import review
 
     folder = input_folder(args, "repaired")
     folder.add_reviews_by_hand()
     english = english_if_there(args)
-    rows = work.items(folder, english, args.everything, args.again)
+    rows = review.items(folder, english, args.everything, args.again)
     if args.round_trip:
         from translation.roundtrip import ranked
 
@@ -219,25 +219,25 @@ def review(args: argparse.Namespace) -> None:
         else [working_folder(args) / f"review.{kind}" for kind in ("xlsx", "csv")]
     )
     for path in paths:
-        work.write(path, args.language, rows, english)
+        review.write(path, args.language, rows, english)
     print(f"{len(rows)} examples for a person: {', '.join(map(str, paths))}")
 
 
-def apply(args: argparse.Namespace) -> None:
-    from translation import review as work
+def do_apply(args: argparse.Namespace) -> None:
+    from translation import review
 
     folder = input_folder(args, "repaired")
-    results = work.apply(args.sheet, folder, args.by, english_if_there(args), args.replace)
+    results = review.apply(args.sheet, folder, args.by, english_if_there(args), args.replace)
     verdicts = {v: sum(r.verdict == v for r in results) for v in ("ok", "corrected", "drop")}
     print(f"{len(results)} verdicts of {args.by}: " + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
     print(f"kept in {folder.beside('reviews.jsonl')}")
 
 
-def build(args: argparse.Namespace) -> None:
-    from translation.build import build as work
+def do_build(args: argparse.Namespace) -> None:
+    from translation.build import build
 
     name = args.name or args.language
-    datasets, left_out = work(input_folder(args, "repaired"), name, args.drop_unresolved)
+    datasets, left_out = build(input_folder(args, "repaired"), name, args.drop_unresolved)
     for dataset in datasets:
         print(f"{dataset.split}/{name}: {len(dataset.examples)} examples, {dataset.path}")
     if left_out:

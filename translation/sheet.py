@@ -85,17 +85,17 @@ def _write_xlsx(path: Path, columns: Sequence[str], editable: Sequence[str], row
     book = Workbook()
     sheet = book.active
     sheet.title = "review"
-    for row in [dict(zip(columns, columns, strict=True)), *rows]:
-        sheet.append([None] * len(columns) if not sheet.max_row else [])
-        number = sheet._current_row
+    wrapped = Alignment(wrap_text=True, vertical="top")
+    head = dict(zip(columns, columns, strict=True))
+    for number, row in enumerate([head, *rows], start=1):
         for place, column in enumerate(columns, start=1):
             cell = sheet.cell(number, place)
             if text := row.get(column, ""):
                 cell.value = CONTROL.sub("\ufffd", text)
                 cell.data_type = "s"  # openpyxl would take "=…" for a formula
+                cell.quotePrefix = bool(DANGEROUS.match(text))  # and so would a spreadsheet, when edited
             cell.number_format = "@"
-            cell.quotePrefix = bool(DANGEROUS.match(text)) or None
-            cell.alignment = Alignment(wrap_text=True, vertical="top")
+            cell.alignment = wrapped
     for place, column in enumerate(columns, start=1):
         letter = get_column_letter(place)
         wide = column.endswith(("context", "sentence"))

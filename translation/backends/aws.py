@@ -6,6 +6,7 @@ from the command line. BLANK is kept by a custom terminology that is imported be
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,16 +96,25 @@ class AmazonTranslate(Backend):
         return [self._translate(text) for text in texts]
 
     def _translate(self, text: str) -> str | Refused:
-        try:
-            return self._call(
-                "translate_text",
-                Text=text,
-                SourceLanguageCode=self.source,
-                TargetLanguageCode=self.target,
-                TerminologyNames=[self.terminology, *self.extra],
-            )["TranslatedText"]
-        except Refused as refused:
-            return refused
+        for attempt in range(self.attempts):
+            try:
+                answer = self._call(
+                    "translate_text",
+                    Text=text,
+                    SourceLanguageCode=self.source,
+                    TargetLanguageCode=self.target,
+                    TerminologyNames=[self.terminology, *self.extra],
+                )
+            except Refused as refused:
+                return refused
+            # A connection cut within the body is no error to botocore: it gives an answer without fields.
+            if isinstance(answer.get("TranslatedText"), str):
+                return answer["TranslatedText"]
+            time.sleep(min(0.2 * 2**attempt, 10))
+        raise UserError(
+            f"Amazon Translate cut its answer off {self.attempts} times; every answer so far is stored: "
+            "run the same command again later to go on"
+        )
 
     def _connect(self) -> Any:
         import boto3
