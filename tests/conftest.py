@@ -19,3 +19,64 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"needs the material in {SHARED} (STEREOSET_SHARED), which is not there")
     return SHARED
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path, monkeypatch) -> Path:
+    """Every test has a data folder of its own, so none touches the user's."""
+    folder = tmp_path / "stereoset-data"
+    monkeypatch.setenv("STEREOSET_DATA", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def clone(shared) -> Path:
+    """A folder laid out like the authors' repository."""
+    return shared / "upstream" / "stereotypes-multi"
+
+
+@pytest.fixture(scope="session")
+def fetched(clone, tmp_path_factory) -> Path:
+    """A data folder with all ten files, fetched once. Read only."""
+    from lm_eval_stereoset.data.fetch import fetch
+
+    folder = tmp_path_factory.mktemp("fetched")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEREOSET_DATA", str(folder))
+        fetch(clone=clone)
+    return folder
+
+
+@pytest.fixture
+def real_data(fetched, monkeypatch) -> Path:
+    """Points the package at the real data."""
+    monkeypatch.setenv("STEREOSET_DATA", str(fetched))
+    return fetched
+
+
+def make_example(number: int, split: str = "intra", **changes) -> dict:
+    """One valid line of the canonical format; candidates in the order stereotype, anti-stereotype, unrelated."""
+    candidates = []
+    for label in ("stereotype", "anti-stereotype", "unrelated"):
+        candidate = {
+            "id": f"{split}-{number}-{label}",
+            "label": label,
+            "sentence": f"The cook was {label}{number}.",
+        }
+        if split == "intra":
+            candidate["word"] = f"{label}{number}"
+        candidates.append(candidate)
+    example = {
+        "id": f"{split}-{number}",
+        "target": "cook",
+        "target_original": f"cook{number % 3}",
+        "bias_type": ("gender", "profession", "race", "religion")[number % 4],
+        "context": "The cook was BLANK." if split == "intra" else "The cook came in.",
+        "candidates": candidates,
+    }
+    return example | changes
+
+
+@pytest.fixture
+def example_line():
+    return make_example

@@ -1,0 +1,87 @@
+import json
+
+import pytest
+
+from lm_eval_stereoset.cli import main
+from lm_eval_stereoset.data import store
+from lm_eval_stereoset.errors import UserError
+
+
+@pytest.fixture
+def own_data(tmp_path, example_line):
+    for split in ("intra", "inter"):
+        (tmp_path / "mine" / split).mkdir(parents=True)
+        lines = "\n".join(json.dumps(example_line(i, split)) for i in range(8))
+        (tmp_path / "mine" / split / "it.jsonl").write_text(lines)
+    return tmp_path / "mine"
+
+
+def test_the_sample_is_never_taken_silently(caplog):
+    dataset = store.load("intra", "de", data="sample")
+    assert dataset.provenance.data == "sample"
+    assert "using the bundled sample, not StereoSet" in caplog.text
+
+
+def test_a_folder_can_be_named_as_data(own_data):
+    dataset = store.load("inter", "it", data=own_data)
+    assert (dataset.provenance.data, len(dataset.examples)) == ("mine", 8)
+
+
+def test_published_data_is_recognised_by_its_checksum_wherever_it_lies(fetched):
+    assert store.load("intra", "de", data=fetched).provenance.version == "883f005"
+
+
+def test_added_data_keep_source_version_and_checksum(own_data):
+    added = store.add(own_data, "it", version="2026-11")
+    assert [(d.split, d.provenance.version) for d in added] == [("intra", "2026-11"), ("inter", "2026-11")]
+    assert store.load("intra", "it").provenance.source == "added from mine"
+
+
+def test_data_changed_after_it_was_added_is_refused(own_data, own_data_folder, example_line):
+    store.add(own_data, "it")
+    with open(own_data_folder / "intra" / "it.jsonl", "a") as handle:
+        handle.write(json.dumps(example_line(99)) + "\n")
+    with pytest.raises(UserError, match="changed since it was put there"):
+        store.load("intra", "it")
+
+
+def test_adding_a_bad_file_changes_nothing(own_data, own_data_folder, capsys):
+    store.add(own_data, "it")
+    (own_data / "inter" / "it.jsonl").write_text('{"id": 1}')
+    before = {path: path.read_bytes() for path in own_data_folder.rglob("*.jsonl")}
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 2
+    assert "inter/it.jsonl, line 1" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in own_data_folder.rglob("*.jsonl")} == before
+
+
+@pytest.mark.parametrize("code", ["IT", "../it", "i", "it-it", ""])
+def test_a_language_code_must_be_usable_in_task_names(own_data, code):
+    with pytest.raises(UserError, match="give a code such as it"):
+        store.add(own_data, code)
+
+
+def test_a_built_in_language_is_not_replaced(own_data):
+    with pytest.raises(UserError, match="is built in"):
+        store.add(own_data, "de")
+
+
+def test_list_shows_counts_version_and_checksum(real_data, capsys):
+    assert main(["data", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + 10
+    assert lines[4].split()[:6] == ["intra", "de", "2103", "79", "883f005", "c02d5740a5fe"]
+
+
+def test_list_of_an_empty_folder_says_how_to_fill_it(capsys):
+    assert main(["data", "list"]) == 0
+    assert "stereoset data fetch" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(("intra", "xx"), "no data for language 'xx'.*stereoset data add"), (("both", "de"), "no split 'both'"),
+     (("intra", "it", "sample"), "the sample has no language 'it'"), (("intra", "de", "/nowhere"), "no file /nowhere")],
+)  # fmt: skip
+def test_what_is_not_there_is_named(arguments, message):
+    with pytest.raises(UserError, match=message):
+        store.load(*arguments)
