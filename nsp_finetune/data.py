@@ -84,14 +84,14 @@ def plan_epoch(
     return [batches[begin : begin + accumulation] for begin in range(0, len(batches), accumulation)]
 
 
-def share_of(step: Step, rank: int, processes: int) -> list[tuple[int, MicroBatch]]:
-    """What one process computes of a step, each batch with its number in the step.
+def share_of(step: Step, rank: int, processes: int, accumulation: int) -> list[tuple[int, MicroBatch]]:
+    """What one process computes of a step, each batch with its number in the step; perhaps nothing of a short one.
 
-    Whole batches where they can be dealt out evenly (then even dropout is the same for any number of
+    Whole batches where a full step can be dealt out evenly (then even dropout is the same for any number of
     processes), otherwise a slice of each.
     """
     numbered = list(enumerate(step))
-    if len(step) % processes == 0:
+    if accumulation % processes == 0:
         return numbered[rank::processes]
     return [(number, part) for number, batch in numbered if len(part := batch[rank::processes])]
 

@@ -198,7 +198,9 @@ class Run:
         )[done:]
         rank, processes = self.accelerator.process_index, self.accelerator.num_processes
         # A process without a share in the last, short step computes one pair without weight: all must take part.
-        shares = [share_of(step, rank, processes) or [(-1, step[0][:1])] for step in plan]
+        shares = [
+            share_of(step, rank, processes, settings.accumulation) or [(-1, step[0][:1])] for step in plan
+        ]
         loader = iter(
             DataLoader(
                 model_inputs(self.tokens),
