@@ -112,7 +112,9 @@ class TranslationModel(Backend):
                 **batch, num_beams=self.beams, do_sample=False, max_length=None,
                 max_new_tokens=min(2 * longest + 20, limit - 1), **options,
             )  # fmt: skip
-        decoded = self._tokenizer.batch_decode(output, skip_special_tokens=True)
+        # Not every tokenizer counts its language codes as special tokens that decoding leaves out.
+        rows = [[token for token in row if token != self._forced_bos] for row in output.tolist()]
+        decoded = self._tokenizer.batch_decode(rows, skip_special_tokens=True)
         for i, answer in zip(fits, decoded, strict=True):
             answers[i] = answer.strip()
         return answers
@@ -146,15 +148,20 @@ def _marian_prefix(tokenizer: Any, source: str, target: str, name: str) -> str:
 
 
 def _language_token(tokenizer: Any, language: str, name: str) -> tuple[str, int]:
-    """The model's own code of a language and its token: ita_Latn, __it__ or it_IT."""
-    tokens = set(tokenizer.all_special_tokens)
+    """The model's own code of a language (it, ita_Latn, it_IT) and the token that stands for it."""
+    known = getattr(tokenizer, "lang_code_to_id", None) or {
+        token: tokenizer.convert_tokens_to_ids(token)
+        for token in tokenizer.all_special_tokens
+        if "_" in token
+    }
     for code in spellings(language):
-        for token in (code, f"__{code}__", f"{code}_{code.upper()}"):
-            if token in tokens:
-                plain = token.strip("_") if token.startswith("__") else token
-                return plain, tokenizer.convert_tokens_to_ids(token)
-    known = sorted(t.strip("_") for t in tokens if "_" in t)
-    raise UserError(f"--model {name} does not know the language {language!r}; it has {_some(known)}")
+        for spelling in (code, f"{code}_{code.upper()}"):
+            if spelling in known:
+                return spelling, known[spelling]
+    raise UserError(
+        f"--model {name} does not know the language {language!r}; it has {_some(sorted(known))}; "
+        "--target-code names one of them"
+    )
 
 
 def _lost(text: str, answer: str | Refused) -> bool:
