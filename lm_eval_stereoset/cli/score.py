@@ -5,10 +5,14 @@ stereoset score results/model/samples_stereoset_de_*.jsonl
 """
 
 import argparse
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.languages import LANGUAGES
+
+logger = logging.getLogger(__name__)
 
 OUTPUTS = (".json", ".csv", ".md")
 
@@ -63,6 +67,10 @@ def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[
     from lm_eval_stereoset.data.store import load
     from lm_eval_stereoset.predictions import match, read_predictions
 
+    # Ids and labels are the same in all languages, so the scores would come out, under the wrong name.
+    named = Path(files[0]).stem.rpartition("_")[2]
+    if named in LANGUAGES and named != language:
+        logger.warning("%s: its name says %s, --language says %s", files[0], named, language)
     parts, about = {}, []
     for split, predictions in read_predictions(files[0]).items():
         dataset = load(split, language, data)

@@ -1,0 +1,167 @@
+import csv
+import json
+
+import pytest
+
+from lm_eval_stereoset.cli import main
+from lm_eval_stereoset.data.store import load
+from lm_eval_stereoset.predictions import PUBLISHED_KEYS
+
+METRICS = {"n", "ss", "lms", "icat", "mc_ss", "mc_lms", "icat_macro", "icat_micro", "ties"}
+
+
+@pytest.fixture
+def predictions():
+    """A score for every candidate of the sample: the stereotype always wins, the unrelated always loses."""
+    value = {"stereotype": 0.3, "anti-stereotype": 0.2, "unrelated": 0.1}
+    return {
+        PUBLISHED_KEYS[split]: [
+            {"id": c.id, "score": value[c.label]}
+            for e in load(split, "de", "sample").examples
+            for c in e.candidates
+        ]
+        for split in ("intra", "inter")
+    }
+
+
+@pytest.fixture
+def score(tmp_path, capsys):
+    def run(predictions, *arguments):
+        path = tmp_path / "predictions.json"
+        path.write_text(predictions if isinstance(predictions, str) else json.dumps(predictions))
+        code = main(["score", str(path), "--data", "sample", *map(str, arguments)])
+        return code, capsys.readouterr()
+
+    return run
+
+
+def test_table_shows_splits_groups_and_intervals(score, predictions):
+    code, printed = score(predictions, "-l", "de")
+    assert code == 0
+    lines = printed.out.splitlines()
+    assert [line.split()[0] for line in lines if line and not line.startswith(" ")][:5] == [
+        "split", "-------", "intra", "inter", "overall"
+    ]  # fmt: skip
+    assert "100.00 [100.00, 100.00]" in lines[2]
+    assert "sample 1.0" in printed.out
+
+
+def test_json_has_splits_groups_and_metrics(score, predictions, tmp_path):
+    score(predictions, "-l", "de", "-o", tmp_path / "out.json")
+    table = json.loads((tmp_path / "out.json").read_text())
+    assert list(table) == ["intra", "inter", "overall"]
+    assert list(table["intra"]) == ["overall", "gender", "profession", "race", "religion"]
+    values = table["overall"]["overall"]
+    assert set(values) >= METRICS | {"ss_low", "ss_high", "icat_low", "icat_high", "ss_stderr", "ss_p50"}
+    assert (values["n"], values["ss"], values["lms"], values["icat"]) == (56, 100, 100, 0)
+    assert values["ss_p50"] is None  # no spread: undefined, not zero
+
+
+def test_csv_has_one_row_a_group(score, predictions, tmp_path):
+    score(predictions, "-l", "de", "-o", tmp_path / "out.csv")
+    rows = list(csv.DictReader((tmp_path / "out.csv").open()))
+    assert len(rows) == 15
+    assert (rows[0]["split"], rows[0]["group"], float(rows[0]["lms"])) == ("intra", "overall", 100.0)
+
+
+def test_markdown_is_a_table(score, predictions, tmp_path):
+    score(predictions, "-l", "de", "-o", tmp_path / "out.md")
+    lines = (tmp_path / "out.md").read_text().splitlines()
+    assert all(line.startswith("|") and line.endswith("|") for line in lines[:17])
+    assert len({line.count("|") for line in lines[:17]}) == 1
+
+
+def test_one_split_alone_has_no_overall(score, predictions, tmp_path):
+    del predictions["intrasentence"]
+    score(predictions, "-l", "de", "-o", tmp_path / "out.json")
+    assert list(json.loads((tmp_path / "out.json").read_text())) == ["inter"]
+
+
+def missing(p):
+    p["intersentence"].pop(5)
+
+
+def unknown(p):
+    p["intersentence"][5]["id"] = "not-there"
+    p["intersentence"].append({"id": p["intersentence"][4]["id"] + "x", "score": 1})
+
+
+def additional(p):
+    p["intrasentence"].append({"id": "not-there", "score": 1})
+
+
+def duplicate(p):
+    p["intersentence"].append(p["intersentence"][0])
+
+
+def nan(p):
+    p["intersentence"][7]["score"] = float("nan")
+
+
+def text(p):
+    p["intersentence"][7]["score"] = "0.3"
+
+
+def true(p):
+    p["intersentence"][7]["score"] = True
+
+
+def no_score(p):
+    del p["intersentence"][7]["score"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (missing, "no score for 1 of 84 candidates"),
+        (unknown, "no score for 1 of 84 candidates"),
+        (additional, "1 ids are not in the data (first: not-there)"),
+        (duplicate, "intersentence, entry 85: duplicate id"),
+        (nan, "entry 8: score of"),
+        (text, "is not a finite number: '0.3'"),
+        (true, "is not a finite number: True"),
+        (no_score, "entry 8: needs id and score"),
+    ],
+)
+def test_bad_predictions_are_one_line_and_write_nothing(score, predictions, tmp_path, damage, message):
+    damage(predictions)
+    (tmp_path / "out.json").write_text("before")
+    code, printed = score(predictions, "-l", "de", "-o", tmp_path / "out.json")
+    assert code == 2
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+    assert (tmp_path / "out.json").read_text() == "before"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"intrasentence": [{"id": "a", "sco', "not valid JSON"),
+        ("[]", "not a prediction file"),
+        ("{}", "not a prediction file"),
+        ('{"intrasentence": []}', "no predictions in it"),
+        ('{"intrasentence": {"a": 1}}', "expected a list"),
+    ],
+)
+def test_what_is_no_prediction_file_is_one_line(score, content, message):
+    code, printed = score(content, "-l", "de")
+    assert (code, printed.err.count("\n")) == (2, 1)
+    assert message in printed.err
+
+
+def test_language_must_be_known(score, predictions):
+    assert "add --language" in score(predictions)[1].err
+    assert "the sample has no language 'xx'" in score(predictions, "-l", "xx")[1].err
+
+
+def test_an_unknown_ending_is_refused_before_any_work(score, predictions, tmp_path):
+    code, printed = score(predictions, "-l", "de", "-o", tmp_path / "out.xlsx")
+    assert code == 2
+    assert "must be one of .json, .csv, .md" in printed.err
+
+
+def test_another_language_in_the_files_name_is_said(tmp_path, predictions, capsys, caplog):
+    path = tmp_path / "model_GPT2LM_GPT2LM_d_tr.json"
+    path.write_text(json.dumps(predictions))
+    assert main(["score", str(path), "-l", "de", "--data", "sample"]) == 0
+    assert "its name says tr, --language says de" in caplog.text

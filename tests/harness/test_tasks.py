@@ -1,0 +1,225 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from lm_eval_stereoset.data.format import BIAS_TYPES, SPLITS
+from lm_eval_stereoset.data.store import load
+from lm_eval_stereoset.evaluation import evaluate as evaluate_parts
+from lm_eval_stereoset.harness import docs
+from lm_eval_stereoset.harness.aggregation import metric_names, parse_name, process_results
+from lm_eval_stereoset.harness.paths import include_paths, task_folder
+from lm_eval_stereoset.harness.yaml_tasks import built_in_files, higher_is_better
+from lm_eval_stereoset.languages import LANGUAGES
+from lm_eval_stereoset.metrics import COLUMNS
+from lm_eval_stereoset.predictions import Scored, read_samples
+
+ALL_TASKS = [f"stereoset_{split}_{code}" for split in SPLITS for code in LANGUAGES] + [
+    f"stereoset_{code}" for code in LANGUAGES
+]
+
+
+@pytest.fixture(scope="module")
+def manager():
+    from lm_eval.tasks import TaskManager
+
+    paths = [str(path) for path in include_paths()]
+    return TaskManager(include_path=paths, metadata={"data": "sample"}, include_defaults=False)
+
+
+@pytest.mark.parametrize("name", ALL_TASKS)
+def test_every_task_loads_by_name(manager, name):
+    task = manager.load(name)["tasks"][name]
+    splits = 2 if name.count("_") == 1 else 1
+    assert len(task.eval_docs) == 28 * splits
+    assert task.VERSION == 1.0
+    assert {doc["language"] for doc in task.eval_docs} == {name.split("_")[-1]}
+
+
+@pytest.mark.parametrize(
+    ("group", "members"),
+    [("stereoset", ALL_TASKS[10:]), ("stereoset_intra", ALL_TASKS[:5]), ("stereoset_inter", ALL_TASKS[5:10])],
+)
+def test_groups_hold_the_tasks_of_all_languages(manager, group, members):
+    assert sorted(manager.load(group)["tasks"]) == sorted(members)
+
+
+def test_all_tasks_carry_the_tag(manager):
+    assert set(ALL_TASKS) <= set(manager.load("social_bias")["tasks"])
+
+
+def test_committed_yaml_is_what_the_generator_writes():
+    folder = task_folder() / "stereoset"
+    written = {
+        path.name: path.read_text()
+        for path in folder.iterdir()
+        if path.suffix == ".yaml" or path.suffix == ""
+    }
+    written = {name: text for name, text in written.items() if name != "__pycache__"}
+    assert written == built_in_files()
+    assert subprocess.run([sys.executable, folder / "generate.py", "--check"], check=False).returncode == 0
+
+
+def test_leaves_are_three_lines():
+    assert all(
+        text.count("\n") == 3 for name, text in built_in_files().items() if name.startswith("stereoset_")
+    )
+
+
+def test_ss_has_no_arrow_and_lms_and_icat_point_up():
+    for name in metric_names(SPLITS):
+        metric, _, stderr = parse_name(name)
+        expected = (
+            "true"
+            if metric in ("lms", "icat", "mc_lms", "icat_macro", "icat_micro") and not stderr
+            else "null"
+        )
+        assert higher_is_better(name) == expected, name
+
+
+def test_intra_asks_for_the_sentence_alone():
+    doc = docs.example_to_doc(load("intra", "en", "sample").examples[0], "en")
+    assert docs.requests_of(doc) == [("", c["sentence"]) for c in doc["candidates"]]
+
+
+@pytest.mark.parametrize(
+    ("context", "asked"),
+    [("A cook came", "A cook came."), ("A cook came.", "A cook came."), ("A cook?", "A cook?"), ("Oh!", "Oh!"),
+     ('He said "no"', 'He said "no".'), ("Wait…", "Wait….")],
+)  # fmt: skip
+def test_inter_context_gets_a_final_dot_only_without_end_punctuation(context, asked):
+    doc = {"split": "inter", "context": context, "candidates": [{"sentence": "It rained."}]}
+    assert docs.requests_of(doc) == [(asked, " It rained.")]
+
+
+def test_target_is_the_stereotypes_place():
+    for example in load("inter", "de", "sample").examples:
+        doc = docs.example_to_doc(example, "de")
+        assert doc["candidates"][docs.doc_to_target(doc)]["label"] == "stereotype"
+
+
+def plain_doc(labels=("unrelated", "stereotype", "anti-stereotype"), counts=(2, 4, 5)):
+    return {
+        "id": "x", "split": "intra", "bias_type": "race", "target_original": "Norway", "counts": list(counts),
+        "candidates": [{"label": label} for label in labels],
+    }  # fmt: skip
+
+
+def test_sums_are_divided_by_token_counts_and_matched_to_labels():
+    # means: unrelated -3, stereotype -2, anti-stereotype -2.5
+    result = process_results(plain_doc(), [(-6.0, False), (-8.0, True), (-12.5, False)])
+    assert result["ss"] == ("Norway", 1, 2)
+    # by sums the unrelated one would have won
+    result = process_results(plain_doc(counts=(1, 1, 1)), [(-6.0, False), (-8.0, True), (-12.5, False)])
+    assert result["ss"] == ("Norway", 1, 0)
+
+
+def test_a_models_own_count_in_the_second_place_is_used():
+    result = process_results(plain_doc(counts=(9, 9, 9)), [(-6.0, 2), (-8.0, 4), (-12.5, 5)])
+    assert result["lms"] == ("Norway", 1, 2)
+
+
+def test_a_document_counts_only_in_its_own_subsets():
+    result = process_results(plain_doc(), [(-6.0, False), (-8.0, False), (-12.5, False)])
+    assert {name for name, value in result.items() if value is None} == {
+        name for name in result if parse_name(name).subset in {"gender", "profession", "religion"}
+    }
+
+
+@pytest.mark.parametrize("answer", [float("nan"), float("-inf")])
+def test_an_answer_that_is_no_number_is_an_error_naming_the_example(answer):
+    with pytest.raises(ValueError, match="example x: the model's answer is not a finite number"):
+        process_results(plain_doc(), [(answer, False), (-8.0, False), (-12.5, False)])
+
+
+def test_metrics_equal_those_of_the_replay(tiny_models, evaluate, tmp_path):
+    """The harness's aggregation and `stereoset score` are two ways to the same numbers."""
+    results = evaluate(tiny_models["bos known"], ["stereoset_de"], batch_size=8, log_samples=True)
+    samples = results["samples"]["stereoset_de"]
+    rows = {split: ([], []) for split in SPLITS}
+    for sample in samples:
+        doc = sample["doc"]
+        means = {
+            c["label"]: answer[0] / count
+            for c, answer, count in zip(
+                doc["candidates"], sample["filtered_resps"], doc["counts"], strict=True
+            )
+        }
+        example = next(e for e in load(doc["split"], "de", "sample").examples if e.id == doc["id"])
+        rows[doc["split"]][0].append(example)
+        rows[doc["split"]][1].append([means[label] for label in COLUMNS])
+    table = evaluate_parts({s: Scored(examples, np.array(scores)) for s, (examples, scores) in rows.items()})
+    found = results["results"]["stereoset_de"]
+    for name in metric_names(SPLITS):
+        metric, subset, stderr = parse_name(name)
+        split, group = (subset, "overall") if subset in SPLITS else ("overall", subset or "overall")
+        expected = table[split][group][metric + "_stderr" * stderr]
+        assert found[f"{name},none"] == pytest.approx(expected, nan_ok=True), name
+
+
+def test_batch_size_does_not_change_a_metric(tiny_models, evaluate):
+    tasks = ["stereoset_en", "stereoset_intra_tr"]
+    runs = [evaluate(tiny_models["bos added"], tasks, batch_size=n)["results"] for n in (1, 32)]
+    for task in tasks:
+        assert runs[0][task] == pytest.approx(runs[1][task], nan_ok=True)
+
+
+def test_results_say_which_data_and_normaliser_they_are_from(tiny_models, evaluate):
+    results = evaluate(
+        tiny_models["bos known"], ["stereoset_intra_fr", "stereoset_fr"], batch_size=8, limit=4
+    )
+    one = results["configs"]["stereoset_intra_fr"]["metadata"]["provenance"]
+    both = results["configs"]["stereoset_fr"]["metadata"]["provenance"]
+    assert [d["split"] for d in one["data"]] == ["intra"]  # each task has its own
+    assert [d["split"] for d in both["data"]] == ["intra", "inter"]
+    assert both["data"][0] | {"sha256": 0} == {
+        "split": "intra", "language": "fr", "data": "sample", "source": "lm-eval-stereoset",
+        "version": "sample 1.0", "sha256": 0, "examples": 28,
+    }  # fmt: skip
+    assert both["data"][0]["sha256"] == load("intra", "fr", "sample").provenance.sha256
+    assert both["normaliser"] == f"tokens of {tiny_models['bos known']}"
+    assert {"lm-eval-stereoset", "lm_eval", "torch", "transformers"} <= set(both["packages"])
+
+
+def test_limit_on_the_overall_task_keeps_both_splits(tiny_models, evaluate):
+    results = evaluate(tiny_models["bos known"], ["stereoset_es"], batch_size=8, limit=6, log_samples=True)
+    assert [s["doc"]["split"] for s in results["samples"]["stereoset_es"]] == ["intra", "inter"] * 3
+
+
+def test_undefined_metrics_are_nan_and_said(tiny_models, evaluate, caplog):
+    results = evaluate(tiny_models["bos known"], ["stereoset_intra_en"], batch_size=8, limit=1)["results"]
+    found = results["stereoset_intra_en"]
+    present = next(b for b in BIAS_TYPES if not np.isnan(found[f"ss_{b},none"]))
+    absent = [b for b in BIAS_TYPES if b != present]
+    assert all(np.isnan(found[f"{m}_{b},none"]) for b in absent for m in ("ss", "lms", "icat"))
+    assert np.isnan(found["ss_stderr,none"])  # one target term: no spread to estimate
+    assert f"{absent[0]}: SS, LMS, ICAT are undefined" in caplog.text
+
+
+def test_logged_samples_give_the_same_table(tiny_models, evaluate, tmp_path):
+    from lm_eval.loggers import EvaluationTracker
+
+    tracker = EvaluationTracker(output_path=str(tmp_path))
+    results = evaluate(
+        tiny_models["bos added"], ["stereoset_tr"], batch_size=8, log_samples=True, evaluation_tracker=tracker
+    )
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results=results, samples=samples)
+    tracker.save_results_samples(task_name="stereoset_tr", samples=samples["stereoset_tr"])
+    file = next(tmp_path.rglob("samples_stereoset_tr_*.jsonl"))
+    read = read_samples(file)
+    assert (read.language, set(read.parts)) == ("tr", {"intra", "inter"})
+    table = evaluate_parts(read.parts)
+    found = results["results"]["stereoset_tr"]
+    for metric in ("ss", "lms", "icat", "mc_ss", "icat_macro", "ties"):
+        assert found[f"{metric},none"] == table["overall"]["overall"][metric]
+    saved = json.loads(next(tmp_path.rglob("results_*.json")).read_text())["results"]["stereoset_tr"]
+    assert saved["icat,none"] == table["overall"]["overall"]["icat"]
+    assert saved["icat_stderr,none"] == table["overall"]["overall"]["icat_stderr"]
+
+
+def test_a_model_without_tokenizer_is_normalised_by_bytes(evaluate):
+    results = evaluate({}, ["stereoset_inter_de"], model="dummy")
+    assert results["configs"]["stereoset_inter_de"]["metadata"]["provenance"]["normaliser"] == "utf-8 bytes"
