@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # What the authors' program puts before each family's pair at test time, whatever the language of training.
 TEST_PREFIX = {"t5": "binary classification: "}
+EMBEDDINGS = ("wte.weight", "shared.weight", "embed_tokens.weight", "embeddings.word_embeddings.weight")
 # Buffers that older versions of transformers saved with GPT-2; they hold no weights.
 BUFFERS = (".attn.bias", ".attn.masked_bias", ".crossattention.bias", ".crossattention.masked_bias")
 
@@ -75,7 +76,7 @@ def split_state(state: Mapping[str, Any], where: str) -> tuple[dict[str, Any], d
 
 
 def embedding_rows(core_state: Mapping[str, Any]) -> int:
-    for key in ("wte.weight", "shared.weight", "embed_tokens.weight", "embeddings.word_embeddings.weight"):
+    for key in EMBEDDINGS:
         if key in core_state:
             return core_state[key].shape[0]
     raise UserError("the checkpoint has no token embeddings that are known (wte, shared, embed_tokens)")
@@ -95,4 +96,20 @@ def fit_core(core: Any, state: Mapping[str, Any], where: str) -> None:
             )
     if missing := sorted(set(wanted) - set(state)):
         raise UserError(f"{where}: lacks {missing[0]} ({len(missing)} weights missing); is it cut off?")
+    untie(core, state)
     core.load_state_dict(state)
+    for key, value in core.state_dict().items():
+        if not value.equal(state[key].to(value.dtype)):
+            raise UserError(f"{where}: {key} differs from a weight that the base model shares it with")
+
+
+def untie(core: Any, state: Mapping[str, Any]) -> None:
+    """An output layer that the base model shares with its embeddings, but the checkpoint does not, gets its own."""
+    import torch
+
+    output, embedding = core.get_output_embeddings(), core.get_input_embeddings()
+    if output is None or output.weight is not embedding.weight:
+        return
+    if not torch.equal(state["lm_head.weight"], state[next(key for key in EMBEDDINGS if key in state)]):
+        output.weight = torch.nn.Parameter(output.weight.detach().clone())
+        core.config.tie_word_embeddings = False

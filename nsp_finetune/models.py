@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.batching import max_positions
 from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, hidden_size, new_head
 
 PAD_TOKEN = "<|pad|>"
@@ -48,7 +49,7 @@ def new_model(
         family=family,
         pair=pair or ("concatenate" if family == "decoder" else "tokenizer"),
         prefix=prefix,
-        max_length=usable_length(config, family, max_length),
+        max_length=usable_length(core, max_length),
     )
     head = new_head(family, hidden_size(core.config))
     return NSPModel(core, None if head is None else head.to(core.dtype), tokenizer, settings)
@@ -99,14 +100,10 @@ def guess_family(config: Any) -> str:
     )
 
 
-def usable_length(config: Any, family: str, max_length: int) -> int:
+def usable_length(core: Any, max_length: int) -> int:
     """No more tokens than the model has positions (T5's are relative and have no end)."""
-    positions = getattr(config, "max_position_embeddings", None)
-    if family == "seq2seq" or not isinstance(positions, int) or positions <= 0:
-        return max_length
-    if config.model_type in ("roberta", "xlm-roberta", "camembert"):
-        positions -= 2  # their positions start after the padding index
-    return min(max_length, positions)
+    positions = max_positions(core)
+    return max_length if positions is None else min(max_length, positions)
 
 
 def looks_like_a_folder(base: str) -> bool:
