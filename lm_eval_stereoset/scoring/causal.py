@@ -17,6 +17,7 @@ from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import check_lengths, max_positions
 from lm_eval_stereoset.scoring.prefix_tree import Ids, next_token_log_probabilities
+from lm_eval_stereoset.scoring.text import with_final_dot
 from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
 
 START_TEXT = "<|endoftext|>"  # what the authors' program feeds as start, whatever the tokenizer makes of it
@@ -122,11 +123,6 @@ def own_prefix(tokenizer) -> Ids:
         if with_special[n : n + len(plain)] == plain:
             return tuple(with_special[:n])
     return ()
-
-
-def with_final_dot(context: str) -> str:
-    """The dot rule of the inter-sentence test, so that context and candidate are two sentences."""
-    return context if context[-1] in ".!?" else context + "."
 
 
 def _encode(tokenizer, texts: Sequence[str], special: bool) -> list[Ids]:

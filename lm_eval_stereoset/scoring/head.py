@@ -44,6 +44,13 @@ class HeadReader:
         hidden, _ = self._hidden_at(rows, 0, inputs)
         return block_log_probabilities(hidden, self.head.weight, self.head.bias, which, tokens)
 
+    def compare(self, **inputs: Any) -> None:
+        """Decides about the blocks on an input of one row: for callers whose inputs may not be run twice."""
+        if self.blocks is None:
+            self.blocks = self._head_is_all(
+                torch.zeros(1, dtype=torch.long, device=self.model.device), inputs
+            )
+
     def _head_is_all(self, row: torch.Tensor, inputs: dict[str, Any]) -> bool:
         hidden, logits = self._hidden_at(row, 1, inputs)
         if hidden is None or logits is None or logits.shape[0] != 1:
@@ -86,9 +93,15 @@ def block_log_probabilities(
     for start in range(0, len(weight), columns):
         part = slice(start, start + columns)
         logits = nn.functional.linear(hidden, weight[part], None if bias is None else bias[part])
-        sums.append(torch.logsumexp(logits.float(), dim=-1))
+        sums.append(_log_sum_exp(logits.float()))
     normaliser = torch.logsumexp(torch.stack(sums), dim=0)
     chosen = (hidden[which].float() * weight[tokens].float()).sum(dim=-1)
     if bias is not None:
         chosen = chosen + bias[tokens].float()
     return (chosen.double() - normaliser[which].double()).cpu()
+
+
+def _log_sum_exp(logits: torch.Tensor) -> torch.Tensor:
+    """Over the last dimension, in place: torch's own makes two more tensors of that size on the way."""
+    largest = logits.amax(dim=-1, keepdim=True)
+    return logits.sub_(largest).exp_().sum(dim=-1).log_() + largest[:, 0]

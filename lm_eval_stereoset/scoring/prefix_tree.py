@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from lm_eval_stereoset.scoring.batching import pad, run_batches
+from lm_eval_stereoset.scoring.fused import fused_activations
 from lm_eval_stereoset.scoring.head import HeadReader
 from lm_eval_stereoset.scoring.types import Settings
 
@@ -47,8 +48,9 @@ def next_token_log_probabilities(
     ordered = sorted(wanted)  # by tokens, so that no result depends on the order of the examples
     begins = [wanted[ids] for ids in ordered]
     reader = HeadReader(model)
-    layout = pack_rows(ordered) if _tree_works(model, ordered, reader, settings) else plain_rows(ordered)
-    found = _read(model, layout, ordered, begins, reader, settings)
+    with fused_activations(model):
+        layout = pack_rows(ordered) if _tree_works(model, ordered, reader) else plain_rows(ordered)
+        found = _read(model, layout, ordered, begins, reader, settings)
     by_ids = dict(zip(ordered, found, strict=True))
     return [
         by_ids[ids][begin - wanted[ids] :] if begin < len(ids) else np.empty(0)
@@ -95,7 +97,7 @@ def _lay_out(fed: list[np.ndarray], common: list[int], start: int, stop: int) ->
     after = np.cumsum(new)  # number of nodes once each sequence is laid out
     end = np.repeat(after, new)
     members, path = [], np.empty(0, dtype=np.int64)
-    for i, (ids, k) in enumerate(zip(fed[start:stop], shared, strict=True)):
+    for i, k in enumerate(shared):
         end[path[:k]] = after[i]  # the shared ancestors' subtrees reach to here
         path = np.concatenate([path[:k], np.arange(after[i] - new[i], after[i])])
         members.append((start + i, path))
@@ -164,7 +166,7 @@ def _read(
     return found
 
 
-def _tree_works(model, ordered: Sequence[Ids], reader: HeadReader, settings: Settings) -> bool:
+def _tree_works(model, ordered: Sequence[Ids], reader: HeadReader) -> bool:
     """Whether this model takes a packed row as meant: asked of the model itself, on one row, before use.
 
     Some compute positions on their own (BLOOM), some attention kernels ignore such masks, some models are no

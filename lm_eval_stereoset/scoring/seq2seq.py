@@ -1,0 +1,255 @@
+"""Encoder-decoders: T5, mT5, UL2 (sentinel tokens) and BART, mBART (a mask token).
+
+Intra-sentence: the candidate word is filled in from left to right, as in masked models. In step j the encoder
+sees the sentence with the word's first j tokens and one gap for all the rest; p_j is the probability that the
+decoder answers with token j + 1. The score is the arithmetic mean of the p_j.
+
+Inter-sentence: the encoder sees the context and a gap, the decoder is given the candidate; the score is the
+geometric mean (paper eq. 4) over the candidate's tokens and the final </s>.
+
+How a gap is answered depends on how the model was trained:
+sentinels  The gap is <extra_id_0>; the decoder writes <pad> <extra_id_0> and then what belongs into the gap.
+mask       The gap is <mask>; the decoder writes the whole text again, so it is given the text up to the gap.
+
+With exact=True, sentinel models only, the decoder's first token is its own most probable one instead of
+<extra_id_0>, and a word's beginning is decoded and tokenised again, as in the authors' program.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from lm_eval_stereoset.data.format import BLANK, Example
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.batching import check_lengths, distinct, max_positions, pad, run_batches
+from lm_eval_stereoset.scoring.encoder_decoder import Ids, Query, decoder_log_probabilities
+from lm_eval_stereoset.scoring.masked import blank_spans, clean_up, log_mean
+from lm_eval_stereoset.scoring.reading import logits_at
+from lm_eval_stereoset.scoring.text import Tokenised, tokenise, with_final_dot
+from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
+
+SENTINELS = ("<extra_id_0>", "<extra_id_1>")  # the second for the few contexts with two gaps
+NEAR_TIE = 1e-3  # difference of logits below which a batch's rounding might decide the most probable token
+
+
+def score_intra(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
+    if not gap_is_sentinel(tokenizer):
+        queries, owners = mask_steps(model, tokenizer, examples)
+    elif settings.exact:
+        queries, owners = sentinel_steps_exact(model, tokenizer, examples, settings)
+    else:
+        queries, owners = sentinel_steps(model, tokenizer, examples)
+    names = _names(examples)
+    _check(model, queries, [names[owner] for owner in owners])
+    logs = np.concatenate(decoder_log_probabilities(model, queries, settings))
+    means = log_mean(logs, np.array(owners), len(names))
+    return _triples([CandidateScore(float(mean), 1) for mean in means])
+
+
+def score_inter(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
+    make = sentinel_answers if gap_is_sentinel(tokenizer) else mask_answers
+    queries = make(model, tokenizer, examples)
+    _check(model, queries, _names(examples))
+    logs = decoder_log_probabilities(model, queries, settings)
+    return _triples([CandidateScore(float(log.sum()), len(log)) for log in logs])
+
+
+def gap_is_sentinel(tokenizer) -> bool:
+    """Whether gaps are sentinel tokens (T5) or a mask token (BART); a tokenizer with neither is refused."""
+    if SENTINELS[0] in tokenizer.get_vocab():
+        return True
+    if tokenizer.mask_token_id is not None:
+        return False
+    raise UserError(
+        f"the tokenizer {tokenizer.name_or_path or type(tokenizer).__name__} has neither the sentinel "
+        f"{SENTINELS[0]} nor a mask token, so a gap cannot be marked; give another with tokenizer=…"
+    )
+
+
+def sentinel_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[Query], list[int]]:
+    """By ids: the context with sentinels is tokenised once, tokens of the word are put in front of them."""
+    sentinels = [s for s in SENTINELS if s in tokenizer.get_vocab()]
+    marks = [tokenizer.convert_tokens_to_ids(s) for s in sentinels]
+    templates = _encode(tokenizer, [_with_gaps(e.context, sentinels) for e in examples])
+    sentences = tokenise(
+        tokenizer, [e.context.replace(BLANK, c.word) for e in examples for c in e.candidates]
+    )
+    decoder = (_start(model), marks[0])
+    queries: list[Query] = []
+    owners: list[int] = []
+    for owner, (sentence, name) in enumerate(zip(sentences, _names(examples), strict=True)):
+        example, word = examples[owner // 3], examples[owner // 3].candidates[owner % 3].word
+        template = templates[owner // 3]
+        spans = [(*span, *sentence.tokens_in(*span, name)) for span in blank_spans(example.context, word)]
+        if not all(_covers(sentence, *span) for span in spans):
+            # a token holds part of the word and part of its neighbour: the gap takes in both
+            template = _cut_out(sentence, [span[2:] for span in spans], marks)
+        begin, end = spans[0][2:]
+        tokens = sentence.ids[begin:end]
+        for step, token in enumerate(tokens):
+            queries.append(Query(_show(template, marks, tokens[:step]), decoder, (token,)))
+            owners.append(owner)
+    return queries, owners
+
+
+def sentinel_steps_exact(
+    model, tokenizer, examples: Sequence[Example], settings: Settings
+) -> tuple[list[Query], list[int]]:
+    """The authors' way: by text, and the decoder begins with what it likes best."""
+    candidates = [(e, c) for e in examples for c in e.candidates]
+    words = _encode(tokenizer, [c.word for _, c in candidates], special=False)
+    texts, tokens, owners = [], [], []
+    for owner, ((example, _), word) in enumerate(zip(candidates, words, strict=True)):
+        for step, token in enumerate(word):
+            shown = clean_up(tokenizer.decode(list(word[:step]))) if step else ""
+            texts.append(example.context.replace(BLANK, shown + SENTINELS[0]))
+            tokens.append(token)
+            owners.append(owner)
+    different, where = distinct(texts)
+    encoders = _encode(tokenizer, different)
+    start = _start(model)
+    greedy = most_probable_first(model, encoders, start, settings)
+    names = _names(examples)
+    for i, owner in zip(where.tolist(), owners, strict=True):
+        if greedy[i] == model.config.eos_token_id:
+            raise UserError(
+                f"{names[owner]}: the model answers the gap with </s> at once, which the authors' program "
+                "cannot score; leave exact out"
+            )
+    queries = [
+        Query(encoders[i], (start, greedy[i]), (token,))
+        for i, token in zip(where.tolist(), tokens, strict=True)
+    ]
+    return queries, owners
+
+
+def most_probable_first(model, encoders: Sequence[Ids], start: int, settings: Settings) -> list[int]:
+    """The decoder's first token for each encoder input, the same whatever the batches."""
+    inputs, where = distinct(encoders)
+    best = np.zeros(len(inputs), dtype=np.int64)
+
+    def run(indices: np.ndarray) -> torch.Tensor:
+        ids, mask = pad([inputs[i] for i in indices], 0, model.device)
+        decoder = torch.full((len(indices), 1), start, device=model.device)
+        rows = torch.arange(len(indices), device=model.device)
+        return logits_at(
+            model, rows, input_ids=ids, attention_mask=mask, decoder_input_ids=decoder, use_cache=False
+        )
+
+    def forward(batch: np.ndarray) -> None:
+        values, tokens = run(batch).float().topk(2, dim=-1)
+        best[batch] = tokens[:, 0].cpu().numpy()
+        for i in batch[((values[:, 0] - values[:, 1]) < NEAR_TIE).cpu().numpy()]:
+            best[i] = int(run(np.array([i])).argmax())  # alone, as the golden rule of batch size 1 has it
+
+    run_batches(list(map(len, inputs)), forward, settings, model.device, description="seq2seq first tokens")
+    return best[where].tolist()
+
+
+def mask_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[Query], list[int]]:
+    """The decoder is given the sentence up to the gap, as the model writes it, and answers with the next token."""
+    sentences = tokenise(
+        tokenizer, [e.context.replace(BLANK, c.word) for e in examples for c in e.candidates]
+    )
+    marks = [tokenizer.mask_token_id] * 2
+    queries: list[Query] = []
+    owners: list[int] = []
+    for owner, (sentence, name) in enumerate(zip(sentences, _names(examples), strict=True)):
+        example, word = examples[owner // 3], examples[owner // 3].candidates[owner % 3].word
+        spans = [sentence.tokens_in(*span, name) for span in blank_spans(example.context, word)]
+        fed = _shifted(model, sentence.ids)
+        template = _cut_out(sentence, spans, marks)
+        begin, end = spans[0]
+        for position in range(begin, end):
+            shown = sentence.ids[begin:position]
+            encoder = _show(template, marks, shown)
+            queries.append(Query(encoder, fed[: position + 1], (sentence.ids[position],)))
+            owners.append(owner)
+    return queries, owners
+
+
+def sentinel_answers(model, tokenizer, examples: Sequence[Example]) -> list[Query]:
+    contexts = _encode(tokenizer, [f"{with_final_dot(e.context)} {SENTINELS[0]}" for e in examples])
+    answers = _encode(tokenizer, [c.sentence for e in examples for c in e.candidates], special=False)
+    beginning = (_start(model), tokenizer.convert_tokens_to_ids(SENTINELS[0]))
+    return [
+        Query(contexts[i // 3], (*beginning, *answer), (*answer, tokenizer.eos_token_id), len(beginning))
+        for i, answer in enumerate(answers)
+    ]
+
+
+def mask_answers(model, tokenizer, examples: Sequence[Example]) -> list[Query]:
+    """The encoder sees context and mask, the decoder writes context and candidate; only the latter counts."""
+    pairs = [(with_final_dot(e.context), c.sentence) for e in examples for c in e.candidates]
+    texts = tokenise(tokenizer, [f"{a} {b}" for a, b in pairs])
+    queries = []
+    for (a, b), text, name in zip(pairs, texts, _names(examples), strict=True):
+        begin, end = text.tokens_in(len(a) + 1, len(a) + 1 + len(b), name)
+        encoder = (*text.ids[:begin], tokenizer.mask_token_id, *text.ids[end:])
+        stop = end + 1 if tokenizer.eos_token_id in text.ids[end : end + 1] else end
+        fed = _shifted(model, text.ids)
+        queries.append(Query(encoder, fed[:stop], tuple(text.ids[begin:stop]), begin + 1))
+    return queries
+
+
+def _shifted(model, ids: Sequence[int]) -> Ids:
+    """The decoder's input that makes it write `ids`: position i answers with ids[i]."""
+    labels = torch.tensor([list(ids)])
+    if not hasattr(model, "prepare_decoder_input_ids_from_labels"):
+        return (_start(model), *ids[:-1])
+    return tuple(model.prepare_decoder_input_ids_from_labels(labels)[0].tolist())
+
+
+def _with_gaps(context: str, sentinels: Sequence[str]) -> str:
+    """BLANKs become sentinels in order; further ones than there are sentinels repeat the last."""
+    parts = context.split(BLANK)
+    marks = [sentinels[min(i, len(sentinels) - 1)] for i in range(len(parts) - 1)]
+    return "".join(part + mark for part, mark in zip(parts, [*marks, ""], strict=True))
+
+
+def _covers(sentence: Tokenised, start: int, end: int, first: int, last: int) -> bool:
+    """Whether the tokens first to last hold the characters start to end and, but for white space, no others."""
+    before = sentence.text[max(0, int(sentence.starts[first])) : start]
+    return not before.strip() and int(sentence.ends[last - 1]) <= end
+
+
+def _cut_out(sentence: Tokenised, spans: Sequence[tuple[int, int]], marks: Sequence[int]) -> Ids:
+    line: list[int] = []
+    done = 0
+    for i, (begin, end) in enumerate(spans):
+        line += [*sentence.ids[done:begin], marks[min(i, len(marks) - 1)]]
+        done = end
+    return (*line, *sentence.ids[done:])
+
+
+def _show(template: Ids, marks: Sequence[int], shown: Sequence[int]) -> Ids:
+    """The template with `shown` in front of every gap."""
+    if not shown:
+        return template
+    return tuple(i for token in template for i in ((*shown, token) if token in marks else (token,)))
+
+
+def _start(model) -> int:
+    config = model.config
+    start = config.decoder_start_token_id
+    return config.pad_token_id if start is None else start
+
+
+def _encode(tokenizer, texts: Sequence[str], special: bool = True) -> list[Ids]:
+    # verbose=False: our own check of the length names the example
+    encoded = tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
+    return [tuple(ids) for ids in encoded]
+
+
+def _check(model, queries: Sequence[Query], names: Sequence[str]) -> None:
+    lengths = [max(len(query.encoder), len(query.decoder)) for query in queries]
+    check_lengths(lengths, max_positions(model), names)
+
+
+def _names(examples: Sequence[Example]) -> list[str]:
+    return [f"candidate {c.id} of example {e.id}" for e in examples for c in e.candidates]
+
+
+def _triples(scores: list[CandidateScore]) -> list[Scores]:
+    return [(scores[i], scores[i + 1], scores[i + 2]) for i in range(0, len(scores), 3)]
