@@ -97,22 +97,37 @@ def permutation_p_values(
 ) -> dict[str, float]:
     """Two-sided. If the two sides did not differ, swapping all their answers about a target changes nothing.
 
-    Few clusters: all 2**clusters swaps are tried and p is exact. Else random swaps, of which the observed
-    one is counted as one more, so that p is never zero and never too small.
+    A swap turns the sign of what the target contributes to the difference. Few clusters: all 2**clusters
+    swaps are tried and p is exact. Else random swaps, of which the observed one is counted as one more, so
+    that p is never zero and never too small.
     """
-    count = len(sums.size)
+    parts = contributions(sums)
+    count = len(parts)
     exact = count <= exact_up_to
-    swaps = _all_swaps(count) if exact else _random_swaps(count, permutations, seed)
-    moved = swaps @ (sums.second - sums.first)
-    first, second = sums.first.sum(axis=0), sums.second.sum(axis=0)
-    permuted = _differences(first + moved, second - moved, sums.size.sum())
-    observed = _differences(first, second, sums.size.sum())
-    result = {}
-    for metric in METRICS:
-        # The tolerance only absorbs rounding: a permutation as extreme as the data must count.
-        extreme = np.abs(permuted[metric]) >= abs(observed[metric]) - 1e-9
-        result[metric] = float(extreme.mean() if exact else (extreme.sum() + 1) / (len(swaps) + 1))
-    return result
+    signs = 1 - 2 * (_all_swaps(count) if exact else _random_swaps(count, permutations, seed))
+    # The tolerance only absorbs rounding: a permutation as extreme as the data must count.
+    extreme = np.abs(signs @ parts) >= np.abs(parts.sum(axis=0)) - 1e-9
+    p = extreme.mean(axis=0) if exact else (extreme.sum(axis=0) + 1) / (len(signs) + 1)
+    return dict(zip(METRICS, p.tolist(), strict=True))
+
+
+def contributions(sums: Sums) -> np.ndarray:
+    """(clusters, metrics): what each cluster adds to the difference of each metric; columns add up to it.
+
+    For SS and LMS, which are means, simply the difference of the two sums. ICAT is no mean: its contributions
+    are linearised at each side's own LMS and SS. Swapping the answers themselves would mix the sides' SS, and
+    for two models on opposite sides of 50 the mixture is nearer to 50 than either: such a test finds a
+    difference between models of equal ICAT in 20 % of cases instead of 5 %.
+    """
+    n = sums.size.sum()
+    means = [100 * side.sum(axis=0) / n for side in (sums.first, sums.second)]
+    plain = 100 * (sums.first - sums.second) / n
+    slopes = []
+    for (ss, lms), side in zip(means, (sums.first, sums.second), strict=True):
+        around = (100 * side - np.outer(sums.size, (ss, lms))) / n
+        slopes.append((lms * np.sign(50 - ss) * around[:, 0] + min(ss, 100 - ss) * around[:, 1]) / 50)
+    difference = icat(means[0][1], means[0][0]) - icat(means[1][1], means[1][0])
+    return np.column_stack([plain, slopes[0] - slopes[1] + difference * sums.size / n])
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:

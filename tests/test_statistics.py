@@ -34,19 +34,42 @@ def metrics_of(ss, lms):
 
 
 def brute_force_p(first, second, clusters):
-    """Swaps example by example in plain Python, cluster by cluster, for every subset of clusters."""
+    """SS and LMS: swaps example by example in plain Python, for every subset of clusters."""
     names = sorted(set(clusters.tolist()))
     one, two = metrics_of(first.ss, first.lms), metrics_of(second.ss, second.lms)
-    counts = dict.fromkeys(METRICS, 0)
+    counts = {"ss": 0, "lms": 0}
     for chosen in itertools.product((False, True), repeat=len(names)):
         swap = {name for name, swapped in zip(names, chosen, strict=True) if swapped}
         a = [(second if c in swap else first) for c in clusters.tolist()]
         b = [(first if c in swap else second) for c in clusters.tolist()]
         left = metrics_of([s.ss[i] for i, s in enumerate(a)], [s.lms[i] for i, s in enumerate(a)])
         right = metrics_of([s.ss[i] for i, s in enumerate(b)], [s.lms[i] for i, s in enumerate(b)])
-        for m in METRICS:
+        for m in counts:
             counts[m] += abs(left[m] - right[m]) >= abs(one[m] - two[m]) - 1e-9
-    return {m: counts[m] / 2 ** len(names) for m in METRICS}
+    return {m: count / 2 ** len(names) for m, count in counts.items()}
+
+
+def brute_force_icat_p(first, second, clusters):
+    """ICAT: every pattern of signs, on contributions found by weighing one cluster a little more."""
+    names = sorted(set(clusters.tolist()))
+
+    def difference(weights):
+        values = []
+        for side in (first, second):
+            ss, lms = 100 * np.average(side.ss, weights=weights), 50 * np.average(side.lms, weights=weights)
+            values.append(lms * min(ss, 100 - ss) / 50)
+        return values[0] - values[1]
+
+    observed, step, parts = difference(np.ones(len(clusters))), 1e-6, []
+    for name in names:
+        up, down = np.ones(len(clusters)), np.ones(len(clusters))
+        up[clusters == name] += step
+        down[clusters == name] -= step
+        slope = (difference(up) - difference(down)) / (2 * step)
+        parts.append(slope + observed * np.mean(clusters == name))
+    signs = itertools.product((-1, 1), repeat=len(names))
+    extreme = [abs(np.dot(pattern, parts)) >= abs(observed) - 1e-6 for pattern in signs]
+    return sum(extreme) / len(extreme)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -54,7 +77,30 @@ def test_permutation_test_equals_brute_force_enumeration(seed):
     rng = np.random.default_rng(seed)
     first, second, clusters = random_pair(rng, rng.integers(1, 9, size=8), gap=0.15 * (seed % 3))
     p = statistics.permutation_p_values(statistics.cluster_sums(first, second, clusters))
-    assert p == pytest.approx(brute_force_p(first, second, clusters), abs=1e-12)
+    expected = brute_force_p(first, second, clusters) | {"icat": brute_force_icat_p(first, second, clusters)}
+    assert p == pytest.approx(expected, abs=1e-12)
+
+
+def test_contributions_add_up_to_the_difference():
+    sums = statistics.cluster_sums(*random_pair(np.random.default_rng(4), [7] * 12, gap=-0.2))
+    result = statistics.compare(*random_pair(np.random.default_rng(4), [7] * 12, gap=-0.2))
+    assert statistics.contributions(sums).sum(axis=0) == pytest.approx([result[m].value for m in METRICS])
+
+
+def test_icat_test_keeps_its_level_for_models_on_opposite_sides_of_50():
+    """Equal ICAT at SS 45 and 55: swapping the answers themselves would reject in 20 %."""
+    rng = np.random.default_rng(0)
+    rejected = 0
+    for _ in range(1500):
+        index = np.repeat(np.arange(79), rng.integers(10, 60, size=79))
+        level, lms = rng.normal(0, 0.08, 79), rng.beta(30, 8, 79)
+        sides = [
+            make((rng.random(len(index)) < (p + level)[index]).astype(int), rng.binomial(2, lms[index]))
+            for p in (0.45, 0.55)
+        ]
+        sums = statistics.cluster_sums(*sides, index)
+        rejected += statistics.permutation_p_values(sums, permutations=999)["icat"] < 0.05
+    assert 0.035 < rejected / 1500 < 0.065
 
 
 def test_random_permutations_approach_the_exact_p_value():

@@ -42,16 +42,15 @@ class Corpus:
                 self.place[example.id] = len(self.examples)
                 self.examples.append(example)
 
-    def texts(self, targets: dict[str, int]) -> dict[str, Any]:
-        def sentences(label: str) -> list[str]:
-            return [e.candidate(label).sentence for e in self.examples]
-
+    def texts(self, ids: dict[str, int], targets: dict[str, int]) -> dict[str, Any]:
+        """Ids, the same in all languages, by number; the texts of an example side by side, so that they pack."""
+        texts: list[str] = []
+        for e in self.examples:
+            texts += [e.target, e.context, *(e.candidate(label).sentence for label in OUTCOMES[:3])]
         return {
-            "ids": [e.id for e in self.examples],
+            "ids": [ids[e.id] for e in self.examples],
             "targets": [targets[e.target_original] for e in self.examples],
-            "terms": [e.target for e in self.examples],
-            "contexts": [e.context for e in self.examples],
-            "sentences": [sentences(label) for label in OUTCOMES[:3]],
+            "texts": texts,
         }
 
 
@@ -88,11 +87,13 @@ def pack(runs: Sequence[Run], targets: dict[str, int]) -> dict[str, Any] | None:
     # Byte planes: the bytes of the exponents, much alike, come together and shrink.
     planes = np.concatenate(scores).view(np.uint8).reshape(-1, 4).T
     binary = planes.tobytes() + np.concatenate(codes).tobytes()
-    texts = json.dumps([corpus.texts(targets) for corpus in corpora], ensure_ascii=False, separators=(",", ":"))
+    ids = list(dict.fromkeys(e.id for corpus in corpora for e in corpus.examples))
+    place = {id_: i for i, id_ in enumerate(ids)}
+    texts = {"ids": ids, "corpora": [corpus.texts(place, targets) for corpus in corpora]}
     return {
         "corpora": [{"language": c.language, "split": c.split, "n": len(c.examples)} for c in corpora],
         "blocks": [{"run": r, "corpus": c} for r, c, _ in placed],
-        "texts": _packed(texts.encode()),
+        "texts": _packed(json.dumps(texts, ensure_ascii=True, separators=(",", ":")).encode()),
         "scores": _packed(binary),
     }
 

@@ -114,7 +114,7 @@ def _values(values: dict[str, float]) -> dict[str, Any]:
     for metric in COLUMNS:
         numbers = [values.get(key, math.nan) for key in (metric, f"{metric}_low", f"{metric}_high")]
         if not math.isnan(numbers[0]):
-            shown[metric] = [_rounded(number) for number in numbers]
+            shown[metric] = [_rounded(numbers[0]), *(_rounded(number, 5) for number in numbers[1:])]
     for key in ("ss_p50", "ties"):
         shown[key] = _rounded(values.get(key, math.nan), 6)
     return shown
@@ -124,7 +124,7 @@ def _heat(study: Study, run: Run, split: str) -> dict[str, Any] | None:
     values, counts = study.target_ss(run, split)
     if not counts.any():
         return None
-    return {"ss": [_rounded(float(v), 2) for v in values], "n": counts.tolist()}
+    return {"ss": [_rounded(float(v), 5) for v in values], "n": counts.tolist()}
 
 
 def _comparison(c: Comparison, place: dict[int, int]) -> dict[str, Any]:
@@ -135,9 +135,16 @@ def _comparison(c: Comparison, place: dict[int, int]) -> dict[str, Any]:
     for metric in METRICS:
         d = c.differences[metric]
         corrected = d.corrected_interval(max(c.family, 1))
-        numbers = (d.value, d.low, d.high, *corrected, d.smallest_detectable(), d.smallest_detectable(c.family or 1))
+        numbers = (
+            d.value,
+            d.low,
+            d.high,
+            *corrected,
+            d.smallest_detectable(),
+            d.smallest_detectable(c.family or 1),
+        )
         keys = ("value", "low", "high", "lowAll", "highAll", "detectable", "detectableAll")
-        shown[metric] = {key: _rounded(number, 3) for key, number in zip(keys, numbers, strict=True)}
+        shown[metric] = {key: _rounded(number, 7) for key, number in zip(keys, numbers, strict=True)}
         shown[metric] |= {"p": _rounded(d.p, 6), "adjusted": _rounded(c.adjusted[metric], 6)}
     return shown
 
@@ -150,7 +157,8 @@ def _beside(b: Beside, place: dict[int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rounded(number: float | None, digits: int = 4) -> float | None:
+def _rounded(number: float | None, digits: int = 8) -> float | None:
+    """Far more digits than are shown: rounding twice, 85.76496 to 85.7650 to 85.77, would be wrong."""
     return None if number is None or not math.isfinite(number) else round(float(number), digits)
 
 

@@ -12,18 +12,18 @@ function drawBiasTypes() {
   const x1 = Math.min(100, Math.max(70, Math.ceil(Math.max(...ends) / 10) * 10));
   const panels = el("div", { class: "panels" });
   body.append(panels);
-  // With one panel a row less the width is known only after the grid is laid out.
+  // The width is known only after the grid is laid out.
   const languages = data.languages.map((language, l) => ({ language, runs: runs.filter((run) => run.language === l) })).filter((p) => p.runs.length);
   const cells = languages.map((p) => panels.appendChild(el("div", {}, el("h3", {}, p.language.name))));
   const width = Math.max(280, Math.min(cells[0].clientWidth || 520, 720));
-  languages.forEach((p, i) => cells[i].append(biasPanel(p.language.name, p.runs, groups, x0, x1, width)));
+  const longest = Math.max(...runs.map((run) => textWidth(short(data.models[run.model], 30), 12)));
+  const left = Math.min(longest + 14, width * 0.42); // the same in all panels, so that their axes line up
+  languages.forEach((p, i) => cells[i].append(biasPanel(p.language.name, p.runs, groups, x0, x1, left, width)));
   body.append(el("p", { class: "small soft" }, `Split ${state.split}. Dots are SS, bars 95 % intervals clustered by target term; the dashed line is 50, no preference. ` +
     "Right of it the stereotype is preferred, left of it the anti-stereotype."));
 }
-function biasPanel(name, runs, groups, x0, x1, width) {
+function biasPanel(name, runs, groups, x0, x1, left, width) {
   const step = 17, gap = 12;
-  const longest = Math.max(...runs.map((run) => textWidth(short(data.models[run.model], 30), 12)));
-  const left = Math.min(longest + 14, width * 0.42);
   const fits = Math.max(8, Math.floor((left - 14) / (12 * 0.58)));
   const shown = groups.filter((g) => runs.some((run) => known(metricOf(run, "ss", g)[0])));
   const blocks = shown.map((g) => ({ g, runs: runs.filter((run) => known(metricOf(run, "ss", g)[0])) }));

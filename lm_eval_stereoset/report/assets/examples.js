@@ -13,9 +13,11 @@ async function gunzip(base64) {
 }
 async function unpack() {
   const packed = data.examples;
-  const corpora = JSON.parse(new TextDecoder().decode(await gunzip(packed.texts)));
+  const { ids, corpora } = JSON.parse(new TextDecoder().decode(await gunzip(packed.texts)));
   const bytes = await gunzip(packed.scores);
-  corpora.forEach((corpus, c) => Object.assign(corpus, packed.corpora[c], { blocks: [], language: data.languages.findIndex((l) => l.code === packed.corpora[c].language) }));
+  corpora.forEach((corpus, c) => Object.assign(corpus, packed.corpora[c], {
+    blocks: [], ids: corpus.ids.map((i) => ids[i]), language: data.languages.findIndex((l) => l.code === packed.corpora[c].language),
+  }));
   const total = packed.blocks.reduce((sum, block) => sum + packed.corpora[block.corpus].n, 0);
   const whole = new Uint8Array(total * 12);
   for (let plane = 0; plane < 4; plane++) for (let i = 0; i < total * 3; i++) whole[4 * i + plane] = bytes[plane * total * 3 + i];
@@ -40,11 +42,14 @@ async function unpack() {
   for (const list of places.values()) list.sort((a, b) => a[0].language - b[0].language);
   return { corpora, places };
 }
+// The texts of an example: its target term, its context, its three candidates.
+const term = (corpus, row) => corpus.texts[5 * row];
+const context = (corpus, row) => corpus.texts[5 * row + 1];
+const sentence = (corpus, row, k) => corpus.texts[5 * row + 2 + k];
 const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 function searchText(corpus, row) {
   corpus.plain ||= [];
-  return (corpus.plain[row] ||= plain([corpus.ids[row], corpus.terms[row], data.targets[corpus.targets[row]].name, corpus.contexts[row],
-    ...corpus.sentences.map((s) => s[row])].join("\n")));
+  return (corpus.plain[row] ||= plain([corpus.ids[row], data.targets[corpus.targets[row]].name, ...corpus.texts.slice(5 * row, 5 * row + 5)].join("\n")));
 }
 function matches(corpus, row, wanted) {
   const target = corpus.targets[row];
@@ -149,7 +154,7 @@ function exampleCard({ list, hit }) {
   const blocks = el("div", {}, exampleBlock(corpus, row, list.length > 1));
   const others = list.filter((place) => place !== hit);
   const card = el("article", { class: "example", "data-id": corpus.ids[row] },
-    el("h3", {}, el("bdi", {}, target.name), " ", el("span", { class: "chip" }, target.type), el("span", { class: "chip" }, corpus.split),
+    el("h3", {}, el("bdi", {}, target.name), term(corpus, row) !== target.name && [" · ", el("bdi", { lang: data.languages[corpus.language].code }, term(corpus, row))], " ", el("span", { class: "chip" }, target.type), el("span", { class: "chip" }, corpus.split),
       el("span", { class: "chip", title: "id of the example" }, corpus.ids[row])),
     blocks);
   if (others.length) {
@@ -175,11 +180,11 @@ function exampleBlock(corpus, row, named) {
   const best = blocks.map((b) => Math.max(...[0, 1, 2].map((k) => b.score(row, k))));
   return el("div", { class: "block" },
     named && el("h4", {}, language.name),
-    el("p", { class: "context" }, el("span", { class: "hidden" }, "Context: "), text(corpus.contexts[row])),
+    el("p", { class: "context" }, el("span", { class: "hidden" }, "Context: "), text(context(corpus, row))),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Candidates and scores, ${language.name}` },
       el("table", {},
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Candidate"), el("th", { scope: "col" }, "Sentence"), blocks.map((b) => el("th", { scope: "col", class: "num" }, modelName(b.run.model))))),
-        el("tbody", {}, CANDIDATES.map((label, k) => el("tr", {}, el("th", { scope: "row" }, label), el("td", { class: "sentence" }, text(corpus.sentences[k][row])),
+        el("tbody", {}, CANDIDATES.map((label, k) => el("tr", {}, el("th", { scope: "row" }, label), el("td", { class: "sentence" }, text(sentence(corpus, row, k))),
           blocks.map((b, i) => el("td", { class: b.score(row, k) === best[i] && b.code(row) !== 3 ? "num top" : "num" }, scoreText(b.score(row, k))))))),
         el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Outcome"), el("td", {}), blocks.map((b) => el("td", { class: "num" }, OUTCOMES[b.code(row)][0])))))));
 }

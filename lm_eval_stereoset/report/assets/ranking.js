@@ -108,6 +108,6 @@ function comparisonTable() {
     { label: "Examples", num: true, value: (c) => c.n, cell: (c) => c.n.toLocaleString("en") },
   ];
   part.append(sortable({ caption: `Paired differences of ${METRIC_NAMES[metric]}, split ${state.split}: two models in a language, or two languages of a model. Green and *: significant after correction.`,
-    label: "Table of all comparisons", columns, rows, tall: rows.length > 12, sort: { column: 6, descending: false }, rowClass: (c) => (c[metric].adjusted < 0.05 ? "sig" : null) }));
+    label: "Table of all comparisons", columns, rows, className: "dense", tall: rows.length > 12, sort: { column: 6, descending: false }, rowClass: (c) => (c[metric].adjusted < 0.05 ? "sig" : null) }));
   return part;
 }

@@ -37,7 +37,10 @@ function drawTargets() {
   ];
   if (languages.length > 1) columns.push({ label: "Mean", num: true, descending: true, value: meanOf, cell: (row) => heatCell(row, { ss: meanOf(row), n: 0 }, "mean") });
   const who = targets.model === "mean" ? "mean of all models with samples" : data.models[targets.model];
-  body.append(el("p", {}, "SS of each target term: above 50 the stereotype is preferred. A term has 20 to 60 sentences, so single cells are uncertain by some ten points."),
+  const sizes = rows.flatMap((row) => row.cells.map((c) => c.n)).filter((n) => n > 0).sort((a, b) => a - b);
+  const usual = sizes[Math.floor(sizes.length / 2)] || 1;
+  body.append(el("p", {}, `SS of each target term: above 50 the stereotype is preferred. A term has ${sizes[0]} to ${sizes[sizes.length - 1]} examples here; ` +
+    `with ${usual}, one model's cell is uncertain by about ±${Math.round(98 / Math.sqrt(usual))} points. Choose a term to see its examples.`),
     el("div", { class: "scale", "aria-hidden": "true" }, "anti-stereotype 20", el("i", {}), "80 stereotype"),
     sortable({ caption: `SS in per cent, split ${state.split}, ${who}; ${plural(rows.length, "target term")}.`, label: "Heat map of target terms and languages",
       columns, rows, tall: true, className: "heat", sort: { column: 1, descending: false } }));
