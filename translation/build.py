@@ -1,6 +1,7 @@
-"""The last step: strict examples into the data folder, by the same route as `stereoset data add`."""
+"""The last step: strict examples and their tasks, by the same route as `stereoset data add`."""
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from lm_eval_stereoset.data import store
@@ -10,9 +11,18 @@ from translation.checks import KINDS, NEVER, problems
 from translation.folder import Folder
 
 
-def build(folder: Folder, name: str, drop_unresolved: bool = False) -> tuple[list[store.Dataset], list[str]]:
-    """Adds the data set; gives it, and the ids of the examples that were left out."""
-    folder.add_reviews_by_hand()
+@dataclass(frozen=True)
+class Built:
+    datasets: list[store.Dataset]
+    tasks: list[str]
+    left_out: list[str]  # ids
+
+
+def build(folder: Folder, name: str, drop_unresolved: bool = False) -> Built:
+    """Adds the data set and its tasks; an example that may never get into data stops it or is left out."""
+    from lm_eval_stereoset.harness.own_tasks import write_own_tasks
+
+    folder.notice_edits(adopt=True)
     data = folder.read()
     unresolved = {
         (split, example.id): kinds
@@ -28,7 +38,8 @@ def build(folder: Folder, name: str, drop_unresolved: bool = False) -> tuple[lis
             "or leave them out with --drop-unresolved"
         )
     usable = {s: [e for e in examples if (s, e.id) not in unresolved] for s, examples in data.items()}
-    return _add(usable, folder, name), [id_ for _, id_ in unresolved]
+    datasets = _add(usable, folder, name)
+    return Built(datasets, write_own_tasks(name), [id_ for _, id_ in unresolved])
 
 
 def _add(data: dict[str, list[Example]], folder: Folder, name: str) -> list[store.Dataset]:

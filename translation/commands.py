@@ -143,9 +143,8 @@ def _open(args: argparse.Namespace, create: bool = True) -> tuple[dict, Backend,
     english = load_english(args.data, [args.split] if args.split else SPLITS)
     if args.limit:
         english = {split: examples[: args.limit] for split, examples in english.items()}
-    backend, memory = _translator(
-        args, args.source_code or SOURCE_LANGUAGE, args.target_code or args.language
-    )
+    codes = args.source_code or SOURCE_LANGUAGE, args.target_code or args.language
+    backend, memory = _translator(args, *codes, create=create)
     return english, backend, memory
 
 
@@ -200,7 +199,7 @@ def do_review(args: argparse.Namespace) -> None:
     from translation import review
 
     folder = input_folder(args, "repaired")
-    folder.add_reviews_by_hand()
+    folder.notice_edits(adopt=True)
     english = english_if_there(args)
     rows = review.items(folder, english, args.everything, args.again)
     if args.round_trip:
@@ -237,12 +236,12 @@ def do_build(args: argparse.Namespace) -> None:
     from translation.build import build
 
     name = args.name or args.language
-    datasets, left_out = build(input_folder(args, "repaired"), name, args.drop_unresolved)
-    for dataset in datasets:
+    built = build(input_folder(args, "repaired"), name, args.drop_unresolved)
+    for dataset in built.datasets:
         print(f"{dataset.split}/{name}: {len(dataset.examples)} examples, {dataset.path}")
-    if left_out:
-        print(f"left out: {len(left_out)} examples without BLANK or with an empty text")
-    tasks = " ".join(f"stereoset_{dataset.split}_{name}" for dataset in datasets)
+    if built.left_out:
+        print(f"left out: {len(built.left_out)} examples without BLANK or with an empty text")
     print(
-        f"evaluate with: stereoset run --model hf --model_args pretrained=… --tasks {tasks.replace(' ', ',')}"
+        f"tasks: {', '.join(built.tasks)}; try\n"
+        f"  stereoset run --model hf --model_args pretrained=MODEL --tasks {built.tasks[-1]}"
     )

@@ -129,7 +129,7 @@ class Folder:
         Returns how many of the examples stayed as a person left them.
         """
         written = self._written()
-        self.add_reviews_by_hand(written)
+        self.notice_edits()
         reviewed = self.reviewed()
         for split, examples in splits.items():
             for example in examples:
@@ -145,9 +145,12 @@ class Folder:
             write_examples(self.file(split), [example for example in final if example is not None])
         return kept
 
-    def add_reviews_by_hand(self, written: dict[str, dict[str, list[str]]] | None = None) -> None:
-        """Takes examples that were edited in their file into the reviews, so that they are kept."""
-        written = self._written() if written is None else written
+    def notice_edits(self, adopt: bool = False) -> None:
+        """Takes examples that were edited in their file into the reviews, so that they are kept.
+
+        `adopt` starts the record of a file that no command has written: as it is, it is nobody's edit.
+        """
+        written = self._written()
         reviews: dict[tuple[str, str], list[Review]] = {}
         for review in self.reviews():
             reviews.setdefault((review.split, review.example), []).append(review)
@@ -156,7 +159,10 @@ class Folder:
             path = self.file(split)
             if not path.is_file():
                 continue
-            if split not in written:
+            if split not in written and adopt:
+                written[split] = {e.id: [fingerprint(e)] for e in read_translated(path, split)}
+                write_json(self.beside("written.json"), written)
+            elif split not in written:
                 raise UserError(
                     f"{path}: exists and was not written by this command; choose another output folder, "
                     "or move the file away"
@@ -174,6 +180,11 @@ class Folder:
                 )  # fmt: skip
         if found:
             self.add_reviews(found)
+
+    def in_order(self, split: str, examples: Mapping[str, Example]) -> list[Example]:
+        """The examples as they were first written here, which is the order of the English data."""
+        place = {id_: number for number, id_ in enumerate(self._written().get(split, {}))}
+        return sorted(examples.values(), key=lambda example: place.get(example.id, len(place)))
 
     def _written(self) -> dict[str, dict[str, list[str]]]:
         path = self.beside("written.json")

@@ -90,7 +90,7 @@ def apply(path: Path, folder: Folder, by: str, english: English, replace: bool =
     needed = {"split", "id", "language", "verdict", "fingerprint"}
     if not rows or not needed <= set(rows[0][1]):
         raise UserError(f"{path}: not a review sheet: it needs the columns {', '.join(sorted(needed))}")
-    folder.add_reviews_by_hand()
+    folder.notice_edits(adopt=True)
     data = {split: {e.id: e for e in examples} for split, examples in folder.read().items()}
     reviewed = folder.reviewed()
     results: list[Review] = []
@@ -111,7 +111,9 @@ def apply(path: Path, folder: Folder, by: str, english: English, replace: bool =
         raise UserError(f"{path}: {len(mistakes)} of {len(rows)} rows are wrong (above); nothing was changed")
     if results:
         folder.add_reviews(results)
-        folder.write({split: list(examples.values()) for split, examples in data.items()})
+        for review in results:  # an example that was dropped earlier comes back
+            data[review.split].setdefault(review.example, _parse(review.before, review.split))
+        folder.write({split: folder.in_order(split, examples) for split, examples in data.items()})
     return results
 
 

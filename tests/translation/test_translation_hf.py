@@ -285,3 +285,15 @@ def test_codes_of_nllb_are_those_of_its_tokenizer():
 
     assert set(NLLB.values()) <= set(FAIRSEQ_LANGUAGE_CODES)
     assert spellings("pt_br") == ["pt_br", "pt", "por", "por_Latn"]
+
+
+@pytest.mark.parametrize(("to", "more"), [("de", ()), ("zh", ("--target-code", "zho_Hant"))])
+def test_nllb_runs_from_the_command_line_in_several_languages(nllb, translate, english, tmp_path, to, more):
+    code, out, _ = translate(
+        "run", "--to", to, "--data", english, "--dir", tmp_path / to, "--backend", "hf", "--model", nllb,
+        "--limit", 2, "--beams", 1, *more,
+    )  # fmt: skip
+    assert code == 0
+    assert "18 strings translated" in out
+    raw = Folder(tmp_path / to / "raw", to).read()
+    assert [len(examples) for examples in raw.values()] == [2, 2]
