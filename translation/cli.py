@@ -9,8 +9,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from lm_eval_stereoset.data.format import SPLITS
 from lm_eval_stereoset.errors import UserError
 from translation import backends
+from translation.backends import amount, count
 
 STEPS = {
     "plan": "what would be translated: strings, characters, cost, time",
@@ -40,7 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     for name, step in made.items():
         _common(step)
         if name in ("plan", "run", "review", "all"):
-            _translator(step)
+            _translator(step, part_of_data=name != "review")
     _repair_options(made["repair"])
     _repair_options(made["all"], folders=False)
     _check_options(made["check"])
@@ -60,19 +62,20 @@ def _common(step: argparse.ArgumentParser) -> None:
     )
 
 
-def _translator(step: argparse.ArgumentParser) -> None:
+def _translator(step: argparse.ArgumentParser, part_of_data: bool) -> None:
     group = step.add_argument_group("translator")
     group.add_argument("--backend", choices=backends.names(), help="which translator")
-    group.add_argument("--split", choices=("intra", "inter"), help="only this one (default: both)")
-    group.add_argument("--limit", type=_count, metavar="N", help="only the first N examples of each split")
-    group.add_argument("--price", type=float, metavar="X", help="price per million characters")
-    group.add_argument("--max-cost", type=float, metavar="X", help="stop before anything that may cost more")
+    if part_of_data:
+        group.add_argument("--split", choices=SPLITS, help="only this one (default: both)")
+        group.add_argument("--limit", type=count, metavar="N", help="only the first N examples of each split")
+    group.add_argument("--price", type=amount, metavar="X", help="price per million characters")
+    group.add_argument("--max-cost", type=amount, metavar="X", help="stop before anything that may cost more")
     group.add_argument(
         "--memory", type=Path, metavar="FILE", help="the translation memory (default: memory.sqlite in --dir)"
     )
     group.add_argument("--source-code", metavar="CODE", help="the translator's own code for English")
     group.add_argument("--target-code", metavar="CODE", help="its own code for the new language (zho_Hant)")
-    group.add_argument("--concurrency", type=_count, metavar="N", help="requests under way at once")
+    group.add_argument("--concurrency", type=count, metavar="N", help="requests under way at once")
     for name in backends.names():
         backends.module(name).add_options(step.add_argument_group(f"--backend {name}"))
 
@@ -99,7 +102,7 @@ def _review_options(step: argparse.ArgumentParser) -> None:
     step.add_argument("--output", type=Path, metavar="FILE", help=".xlsx or .csv (default: both, in --dir)")
     step.add_argument("--everything", action="store_true", help="all examples, not only those with problems")
     step.add_argument("--again", action="store_true", help="also examples that have a verdict already")
-    step.add_argument("--rows", type=_count, metavar="N", help="at most N rows")
+    step.add_argument("--rows", type=count, metavar="N", help="at most N rows")
     step.add_argument(
         "--round-trip",
         action="store_true",
@@ -118,12 +121,6 @@ def _build_options(step: argparse.ArgumentParser) -> None:
     step.add_argument("--input", type=Path, metavar="DIR", help="default: repaired in --dir")
     step.add_argument("--as", dest="name", metavar="CODE", help="add it under another code, e.g. de_mine")
     step.add_argument("--drop-unresolved", action="store_true", help="leave out what may never get into data")
-
-
-def _count(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
-    return int(text)
 
 
 if __name__ == "__main__":

@@ -163,9 +163,7 @@ def _plan(args: argparse.Namespace, english: dict, backend: Backend, memory: Mem
     print(planning.describe(made))
     if odd := words_that_differ(english.get("intra", [])):
         print(f"{len(odd)} intra examples have a word that is not the one in its sentence, e.g. {odd[0]}")
-    cost = made.cost(made.missing_characters)
-    if args.max_cost is not None and cost > args.max_cost:
-        raise UserError(f"it would cost {cost:.2f}, more than --max-cost {args.max_cost:g}; nothing was sent")
+    _within(args, made.cost(made.missing_characters))
     return made
 
 
@@ -203,14 +201,7 @@ def do_review(args: argparse.Namespace) -> None:
     english = english_if_there(args)
     rows = review.items(folder, english, args.everything, args.again)
     if args.round_trip:
-        from translation.roundtrip import ranked
-
-        if not args.backend:
-            raise UserError(f"--round-trip needs --backend {' or '.join(backends.names())}")
-        back, memory = _translator(
-            args, args.target_code or args.language, args.source_code or SOURCE_LANGUAGE
-        )
-        rows = ranked(rows, english, back, memory)
+        rows = _ranked(args, rows, english)
     rows = rows[: args.rows]
     paths = (
         [args.output]
@@ -220,6 +211,27 @@ def do_review(args: argparse.Namespace) -> None:
     for path in paths:
         review.write(path, args.language, rows, english)
     print(f"{len(rows)} examples for a person: {', '.join(map(str, paths))}")
+
+
+def _ranked(args: argparse.Namespace, rows: list, english: dict) -> list:
+    from translation.roundtrip import ranked, texts_of
+
+    if not args.backend:
+        raise UserError(f"--round-trip needs --backend {' or '.join(backends.names())}")
+    codes = args.target_code or args.language, args.source_code or SOURCE_LANGUAGE
+    back, memory = _translator(args, *codes)
+    texts = texts_of(rows)
+    stored = memory.get(texts)
+    characters = sum(len(text) for text in texts if text not in stored)
+    cost = characters * (back.price or 0) / 1e6
+    print(f"round trip: {characters:,} characters to send back" + (f", cost {cost:.2f}" if cost else ""))
+    _within(args, cost)
+    return ranked(rows, english, back, memory)
+
+
+def _within(args: argparse.Namespace, cost: float) -> None:
+    if args.max_cost is not None and cost > args.max_cost:
+        raise UserError(f"it would cost {cost:.2f}, more than --max-cost {args.max_cost:g}; nothing was sent")
 
 
 def do_apply(args: argparse.Namespace) -> None:

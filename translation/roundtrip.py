@@ -1,6 +1,6 @@
 """How well a translation survives the way back: chrF between the English and its round trip."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from lm_eval_stereoset.errors import UserError
@@ -17,16 +17,24 @@ def compared_columns(split: str) -> list[str]:
     return ["context"] if split == "intra" else ["context", "c1_sentence", "c2_sentence", "c3_sentence"]
 
 
+def texts_of(items: Sequence[Item]) -> list[str]:
+    """What goes back to the translator; an empty text does not."""
+    texts = [get(item.example, column) for item in items for column in compared_columns(item.split)]
+    return list(dict.fromkeys(text for text in texts if text.strip()))
+
+
 def ranked(items: Sequence[Item], english: English, backend: Backend, memory: Memory) -> list[Item]:
     """The items with the score of their worst sentence, lowest first."""
+    for item in items:
+        if item.example.id not in english.get(item.split, {}):
+            raise UserError(
+                f"--round-trip: no English {item.split} example {item.example.id} to compare with"
+            )
     try:
         from sacrebleu.metrics import CHRF
     except ImportError as error:
         raise UserError("--round-trip needs sacrebleu: pip install 'lm-eval-stereoset[translate]'") from error
-    texts = [
-        text for item in items for c in compared_columns(item.split) if (text := get(item.example, c)).strip()
-    ]
-    back, _ = translate(texts, backend, memory)
+    back, _ = translate(texts_of(items), backend, memory)
     metric = CHRF()
 
     def score(item: Item) -> float:
@@ -36,13 +44,4 @@ def ranked(items: Sequence[Item], english: English, backend: Backend, memory: Me
             for c in compared_columns(item.split)
         )
 
-    _require_english(items, english)
     return sorted((replace(item, score=score(item)) for item in items), key=lambda item: item.score)
-
-
-def _require_english(items: Sequence[Item], english: Mapping) -> None:
-    for item in items:
-        if item.example.id not in english.get(item.split, {}):
-            raise UserError(
-                f"--round-trip: no English {item.split} example {item.example.id} to compare with"
-            )

@@ -7,6 +7,7 @@ A backend's file has
 and imports its libraries only when it is created.
 """
 
+import argparse
 import importlib
 import pkgutil
 from abc import ABC, abstractmethod
@@ -14,6 +15,24 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from lm_eval_stereoset.errors import UserError
+
+
+def count(text: str) -> int:
+    """For argparse: a number from 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
+
+
+def amount(text: str) -> float:
+    """For argparse: money or seconds."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0")
+    return value
 
 
 class Refused(Exception):

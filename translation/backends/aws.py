@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval_stereoset.data.format import BLANK
 from lm_eval_stereoset.errors import UserError
-from translation.backends import Backend, Refused
+from translation.backends import Backend, Refused, amount, count
 
 PRICE = 15.0  # US dollars per million characters, as listed in 2024
 MAX_BYTES = 10_000  # of TranslateText
@@ -29,14 +29,24 @@ LANGUAGE = {
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--region", help="AWS region (default: that of your AWS configuration)")
-    group.add_argument("--profile", help="named profile of your AWS configuration")
     group.add_argument(
-        "--terminology", action="append", default=[], metavar="NAME", help="another one of yours"
+        "--region", metavar="NAME", help="AWS region (default: that of your AWS configuration)"
     )
-    group.add_argument("--endpoint-url", help="another address of the service")
-    group.add_argument("--attempts", type=int, default=8, help="tries per text, with growing pauses (8)")
-    group.add_argument("--timeout", type=float, default=30, help="seconds until a try counts as failed (30)")
+    group.add_argument("--profile", metavar="NAME", help="named profile of your AWS configuration")
+    group.add_argument(
+        "--terminology",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a custom terminology of yours (repeatable)",
+    )
+    group.add_argument("--endpoint-url", metavar="URL", help="another address of the service")
+    group.add_argument(
+        "--attempts", type=count, default=8, metavar="N", help="tries per text, with growing pauses (8)"
+    )
+    group.add_argument(
+        "--timeout", type=amount, default=30, metavar="S", help="seconds until a try counts as failed (30)"
+    )
 
 
 def create(args: argparse.Namespace, source: str, target: str) -> "AmazonTranslate":

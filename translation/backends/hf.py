@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval_stereoset.data.format import BLANK
 from lm_eval_stereoset.errors import UserError
-from translation.backends import Backend, Refused
+from translation.backends import Backend, Refused, count
 from translation.codes import spellings
 
 PRICE = None
@@ -21,11 +21,13 @@ PLACEHOLDERS = ("____", "XXX", '"BLANK"', "[1]")
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--model", help="folder or hub name, e.g. facebook/nllb-200-distilled-600M")
-    group.add_argument("--revision", help="version of a model of the hub")
-    group.add_argument("--batch-size", type=int, default=16, help="texts at once (16)")
-    group.add_argument("--beams", type=int, default=4, help="beam search width (4)")
-    group.add_argument("--device", help="cpu, cuda, … (default: cuda if there is one)")
+    group.add_argument(
+        "--model", metavar="NAME", help="folder or hub name, e.g. facebook/nllb-200-distilled-600M"
+    )
+    group.add_argument("--revision", metavar="NAME", help="version of a model of the hub")
+    group.add_argument("--batch-size", type=count, default=16, metavar="N", help="texts at once (16)")
+    group.add_argument("--beams", type=count, default=4, metavar="N", help="beam search width (4)")
+    group.add_argument("--device", metavar="NAME", help="cpu, cuda, … (default: cuda if there is one)")
 
 
 def create(args: argparse.Namespace, source: str, target: str) -> "TranslationModel":
