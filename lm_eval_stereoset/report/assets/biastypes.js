@@ -16,7 +16,7 @@ function drawBiasTypes() {
   const languages = data.languages.map((language, l) => ({ language, runs: runs.filter((run) => run.language === l) })).filter((p) => p.runs.length);
   const cells = languages.map((p) => panels.appendChild(el("div", {}, el("h3", {}, p.language.name))));
   const width = Math.max(280, Math.min(cells[0].clientWidth || 520, 720));
-  const longest = Math.max(...runs.map((run) => textWidth(short(data.models[run.model], 30), 12)));
+  const longest = Math.max(...runs.map((run) => textWidth(data.models[run.model])));
   const left = Math.min(longest + 14, width * 0.42); // the same in all panels, so that their axes line up
   languages.forEach((p, i) => cells[i].append(biasPanel(p.language.name, p.runs, groups, x0, x1, left, width)));
   body.append(el("p", { class: "small soft" }, `Split ${state.split}. Dots are SS, bars 95 % intervals clustered by target term; the dashed line is 50, no preference. ` +
@@ -24,7 +24,6 @@ function drawBiasTypes() {
 }
 function biasPanel(name, runs, groups, x0, x1, left, width) {
   const step = 17, gap = 12;
-  const fits = Math.max(8, Math.floor((left - 14) / (12 * 0.58)));
   const shown = groups.filter((g) => runs.some((run) => known(metricOf(run, "ss", g)[0])));
   const blocks = shown.map((g) => ({ g, runs: runs.filter((run) => known(metricOf(run, "ss", g)[0])) }));
   const height = 26 + blocks.reduce((sum, b) => sum + 18 + b.runs.length * step + gap, 0) + 18;
@@ -47,7 +46,7 @@ function biasPanel(name, runs, groups, x0, x1, left, width) {
       const label = `${runLabel(run)}, ${block.g}: SS ${fixed(ss)}, 95 % interval ${range(low, high)}`;
       picture.append(svg("g", { class: "mark", role: "img", "aria-label": label },
         svg("title", {}, label),
-        svg("text", { class: "soft", x: left - 10, y: mid + 4, "text-anchor": "end" }, short(data.models[run.model], fits)),
+        svg("text", { class: "soft", x: left - 10, y: mid + 4, "text-anchor": "end" }, fit(data.models[run.model], left - 12)),
         known(low) && svg("line", { x1: X(low), x2: X(high), y1: mid, y2: mid, css: { stroke: colour(run.model), "stroke-width": "2.5", "stroke-linecap": "round", "stroke-opacity": ".65" } }),
         marker(run.model, X(ss), mid, 4.5),
         svg("text", { class: "soft", x: width, y: mid + 4, "text-anchor": "end" }, fixed(ss, 1))));

@@ -32,7 +32,6 @@ const signed = (x, digits = 2) => (known(x) ? (x > 0 ? "+" : "") + fixed(x, digi
 const range = (low, high, digits = 1) => (known(low) && known(high) ? `${fixed(low, digits)} to ${fixed(high, digits)}` : "no interval");
 const pText = (p) => (!known(p) ? "–" : p < 0.0001 ? "< 0.0001" : p < 0.01 ? p.toFixed(4) : p.toFixed(3));
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
-const short = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
 
 // A model has the same colour and shape everywhere: eight colours, then again with another shape.
 const colour = (model) => `var(--m${model % 8})`;
@@ -50,7 +49,9 @@ function marker(model, x, y, r) {
     : svg("circle", { cx: x, cy: y, r, css, class: "ring" });
 }
 function modelName(model) {
-  return el("span", { dir: "auto" }, swatch(model), data.models[model]);
+  // Long names may break after a separator.
+  const pieces = data.models[model].split(/(?<=[_/-])/).flatMap((piece, i) => (i ? [el("wbr", {}), piece] : [piece]));
+  return el("span", { dir: "auto" }, swatch(model), pieces);
 }
 
 const runLabel = (run) => `${data.models[run.model]}, ${data.languages[run.language].name}`;
@@ -76,4 +77,15 @@ function figure(picture, text) {
 }
 // Room for drawing: the section's width, or a usual one while printing or hidden.
 const room = (node) => Math.max(300, Math.min(node.clientWidth || 900, 1180));
-const textWidth = (text, size = 12) => [...text].length * size * 0.58;
+const pen = document.createElement("canvas").getContext("2d");
+function textWidth(text, size = 12) {
+  pen.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+// The text, or as much of it as has room, with dots for the rest.
+function fit(text, width, size = 12) {
+  if (textWidth(text, size) <= width) return text;
+  const letters = [...text];
+  while (letters.length > 1 && textWidth(letters.join("") + "…", size) > width) letters.pop();
+  return letters.join("") + "…";
+}

@@ -21,8 +21,8 @@ function drawPaper() {
       { label: "Here", num: true, value: (b) => b.value, cell: (b) => fixed(b.value) },
       { label: "Published", num: true, value: (b) => b.published, cell: (b) => fixed(b.published) },
       { label: "Difference", num: true, descending: true, value: (b) => Math.abs(b.value - b.published), cell: (b) => (b.equal ? "equal" : signed(b.value - b.published)) },
-      { label: "Where", value: (b) => `${b.source}, table ${b.table}, ${b.row}` },
-      { label: "Remark", value: (b) => b.remark },
+      { label: "Where", wide: true, value: (b) => `${b.source}, table ${b.table}, ${b.row}` },
+      { label: "Remark", wide: true, value: (b) => b.remark },
     ],
     sort: { column: 5, descending: true },
   }));

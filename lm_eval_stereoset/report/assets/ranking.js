@@ -25,9 +25,8 @@ function drawRanking() {
 }
 function rankPicture(order, full) {
   const width = Math.min(full, 900), step = 30;
-  const longest = Math.max(...order.map((run) => textWidth(data.models[run.model], 12)));
+  const longest = Math.max(...order.map((run) => textWidth(data.models[run.model])));
   const left = Math.min(longest + 40, width * 0.45);
-  const fits = Math.max(8, Math.floor((left - 40) / (12 * 0.58)) + 1);
   const ends = order.flatMap((run) => metricOf(run, ranking.metric).filter(known));
   if (ranking.metric === "ss") ends.push(50);
   const unit = Math.max(...ends) - Math.min(...ends) > 40 ? 10 : 5;
@@ -44,7 +43,7 @@ function rankPicture(order, full) {
     const label = `${i + 1}. ${runLabel(run)}: ${METRIC_NAMES[ranking.metric]} ${fixed(value)}, 95 % interval ${range(low, high)}`;
     picture.append(svg("g", { class: "mark", role: "img", "aria-label": label }, svg("title", {}, label),
       svg("text", { x: 18, y: y + 4, "text-anchor": "end", class: "soft" }, i + 1),
-      svg("text", { x: left - 12, y: y + 4, "text-anchor": "end" }, short(data.models[run.model], fits)),
+      svg("text", { x: left - 12, y: y + 4, "text-anchor": "end" }, fit(data.models[run.model], left - 38)),
       known(low) && svg("line", { x1: X(low), x2: X(high), y1: y, y2: y, css: { stroke: colour(run.model), "stroke-width": "3", "stroke-linecap": "round", "stroke-opacity": ".6" } }),
       marker(run.model, X(value), y, 6),
       svg("text", { x: width, y: y + 4, "text-anchor": "end" }, fixed(value))));

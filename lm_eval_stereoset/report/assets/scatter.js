@@ -73,7 +73,7 @@ function scatterPicture(runs, width) {
       if (lms >= y0 && lms <= 100) path.push([X(ss), Y(lms), ss, lms]);
     }
     if (path.length < 8) continue;
-    picture.append(svg("path", { class: "contour", d: path.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("") }));
+    picture.append(svg("path", { class: "contour", d: path.map(([x, y, ss], i) => `${i && ss - path[i - 1][2] < 0.3 ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("") }));
     const end = path[path.length - 1];
     const atRight = end[2] >= x1 - 0.3;
     picture.append(svg("text", { class: "soft halo", x: atRight ? box.right + 5 : end[0] + 2, y: atRight ? end[1] + 4 : end[1] - 5, "text-anchor": atRight ? "start" : "middle" }, level));

@@ -1,4 +1,4 @@
-// A sortable table. Columns: {label, title, num, value(row): what to sort by, cell(row): what to show, best(row)}.
+// A sortable table. Columns: {label, title, num, value(row): what to sort by, cell(row): what to show, best(row), wide}.
 // The first column heads its row. Sorting keeps what is undefined at the end.
 function sortable({ caption, columns, rows, label, sort, tall, className, rowClass }) {
   let { column, descending } = sort || { column: 0, descending: false };
@@ -22,7 +22,7 @@ function sortable({ caption, columns, rows, label, sort, tall, className, rowCla
         const cell = c.cell ? c.cell(row) : c.value(row);
         if (i === 0) return el("th", { scope: "row" }, cell);
         if (cell instanceof HTMLTableCellElement) return cell;
-        return el("td", { class: [c.num && "num", c.best?.(row) && "best"].filter(Boolean).join(" ") || null }, cell);
+        return el("td", { class: [c.num && "num", c.wide && "wide", c.best?.(row) && "best"].filter(Boolean).join(" ") || null }, cell);
       })));
     }
   };
