@@ -31,6 +31,7 @@ KINDS = {
     "identical_candidates": Kind(PERSON, "two candidates are the same"),
     "left_in_english": Kind(PERSON, "a sentence is still English"),
     "target_not_in_context": Kind(PERSON, "the target does not occur in the context"),
+    "much_longer": Kind(PERSON, "a sentence is three times as long as the English"),
     "word_punctuation": Kind(PERSON, "a word has punctuation in it"),
     "quote_as_apostrophe": Kind(PERSON, "a quotation mark stands for an apostrophe"),
     "several_words": Kind(NOTE, "a candidate word is several words"),
@@ -57,7 +58,7 @@ def problems(example: Example, english: Example | None = None) -> list[str]:
         if column != "context" and BLANK in text and not (english and BLANK in _same(english, column)):
             found.add("blank_elsewhere")
         if english is not None and (column == "context" or column.endswith("_sentence")):
-            found |= {"left_in_english"} if left_in_english(text, _same(english, column)) else set()
+            found |= _beside_english(text, _same(english, column))
     if target_missing(example):
         found.add("target_not_in_context")
     answers = [c.sentence if c.word is None else c.word for c in example.candidates]
@@ -86,8 +87,14 @@ def _word_problems(word: str) -> set[str]:
     return found
 
 
+def _beside_english(text: str, english: str) -> set[str]:
+    found = {"left_in_english"} if left_in_english(text, english) else set()
+    # A translation model that runs on repeats itself until it is stopped.
+    return found | ({"much_longer"} if len(text) > 3 * max(len(english), 15) else set())
+
+
 def left_in_english(text: str, english: str) -> bool:
-    """Three words or more, nearly all of them those of the English text, in its order.
+    """Three words or more, and more than four fifths of them are those of the English text.
 
     Names and short exclamations are the same in many languages; whole sentences are not.
     """

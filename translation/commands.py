@@ -13,7 +13,7 @@ from lm_eval_stereoset.files import atomic_write, write_json
 from translation import backends, checks, rules, steps
 from translation import plan as planning
 from translation.backends import Backend
-from translation.folder import Folder
+from translation.folder import Folder, read_translated
 from translation.memory import Memory
 from translation.source import SOURCE_LANGUAGE, assemble, by_id, load_english, words_that_differ
 
@@ -171,6 +171,8 @@ def _run(args: argparse.Namespace) -> None:
     from translation.run import translate
 
     english, backend, memory = _open(args)
+    folder = Folder(working_folder(args) / "raw", args.language)
+    _keep_whole(folder, english)
     made = _plan(args, english, backend, memory)
     try:
         answers, outcome = translate(made.unique, backend, memory)
@@ -182,7 +184,6 @@ def _run(args: argparse.Namespace) -> None:
         raise UserError(
             f"{len(outcome.refused)} texts were refused, e.g. {text[:60]!r} ({why}); all other answers are stored"
         )
-    folder = Folder(working_folder(args) / "raw", args.language)
     kept = folder.write({s: [assemble(e, answers) for e in examples] for s, examples in english.items()})
     if outcome.lost_blank:
         print(
@@ -191,6 +192,18 @@ def _run(args: argparse.Namespace) -> None:
     if kept:
         print(f"{kept} examples stay as they were edited in {folder.path}")
     print(f"written: {folder.path}")
+
+
+def _keep_whole(folder: Folder, english: dict) -> None:
+    """A trial with --limit must not cut a finished translation down."""
+    for split, examples in english.items():
+        path = folder.file(split)
+        there = len(read_translated(path, split)) if path.is_file() else 0
+        if there > len(examples):
+            raise UserError(
+                f"{path} has {there} examples, this run would leave {len(examples)}; "
+                "leave out --limit, or choose another --dir for a trial"
+            )
 
 
 def do_review(args: argparse.Namespace) -> None:

@@ -64,6 +64,14 @@ def test_second_run_asks_nothing_and_does_not_even_connect(run, amazon):
     assert "0 strings translated" in out
 
 
+def test_trial_does_not_cut_a_finished_translation_down(run, amazon, tmp_path):
+    run()
+    code, _, err = run("--limit", "3")
+    assert code == 2
+    assert "16 examples, this run would leave 3" in err
+    assert len(raw(tmp_path)["intra"]) == 16
+
+
 def test_no_more_requests_at_once_than_asked_for(run, amazon):
     amazon.delay = 0.02
     run("--concurrency", "3", "--limit", "4")

@@ -36,6 +36,7 @@ def test_good_translation_has_no_problem():
         ("context", "Il vecchio nocchiere di città era BLANK.", "target_not_in_context"),
         ("context", "Il vecchio\u00a0marinaio di città era BLANK.", "no_break_space"),
         ("context", 'L"altro marinaio di città era BLANK.', "quote_as_apostrophe"),
+        ("context", "Il marinaio BLANK" + " sì, sì" * 20, "much_longer"),
         ("target", "nocchiere", "target_not_in_context"),
         ("target", " ", "empty"),
         ("c1_word", "", "empty"),
@@ -79,6 +80,7 @@ def test_counts_of_the_published_data(published, language, missing, identical, n
     assert counts["intra"]["identical_candidates"] == identical
     assert counts["intra"]["no_break_space"] == no_break
     assert counts["intra"]["blank_missing"] == counts["intra"]["blank_count"] == counts["intra"]["empty"] == 0
+    assert counts["intra"]["much_longer"] == counts["inter"]["much_longer"] == 0
     if language == "de":
         assert counts["intra"]["blank_inflected"] == 9
 

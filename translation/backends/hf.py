@@ -6,7 +6,8 @@ an answer with all of its BLANKs counts as kept.
 
 import argparse
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,17 @@ class TranslationModel(Backend):
                     answers[i] = restored
         return answers
 
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Out of memory, or a tokenizer that is not the model's: for the user to mend."""
+        try:
+            yield
+        except (RuntimeError, IndexError) as error:
+            raise UserError(
+                f"--model {self.name} failed ({error}); every answer so far is stored: "
+                "try a smaller --batch-size, or check that model and tokenizer belong together"
+            ) from error
+
     def _generate(self, texts: Sequence[str]) -> list[str | Refused]:
         import torch
 
@@ -109,7 +121,7 @@ class TranslationModel(Backend):
         ).to(self._model.device)
         longest = batch["input_ids"].shape[1]
         options = {} if self._forced_bos is None else {"forced_bos_token_id": self._forced_bos}
-        with torch.inference_mode():
+        with torch.inference_mode(), self._told():
             output = self._model.generate(
                 **batch, num_beams=self.beams, do_sample=False, max_length=None,
                 max_new_tokens=min(2 * longest + 20, limit - 1), **options,
