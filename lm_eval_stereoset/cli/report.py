@@ -76,7 +76,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.figures:
         from lm_eval_stereoset.report.figures import write_figures
 
-        written += write_figures(Path(arguments.figures), found, _progress("drawing"))
+        figures, left_out = write_figures(Path(arguments.figures), found, _progress("drawing"))
+        written += figures
+        if left_out:
+            print(f"note: nothing to draw for lack of samples: {', '.join(left_out)}", file=sys.stderr)
     _say(found, published, written)
     return 0
 

@@ -1,0 +1,69 @@
+"""Models in order, and which of them differ."""
+
+import math
+from typing import Any
+
+from lm_eval_stereoset.report.figures.style import GREY, dot, plain, with_split
+from lm_eval_stereoset.report.run import Run
+from lm_eval_stereoset.report.study import Study, language_name
+
+
+def ranking(study: Study, split: str) -> Any:
+    """Models by ICAT in each language; a bar joins neighbours that no test tells apart."""
+    from matplotlib import pyplot
+
+    runs = with_split(study, split)
+    languages = [code for code in study.languages if any(run.language == code for run in runs)]
+    if not runs:
+        return None
+    counts = [sum(run.language == code for run in runs) for code in languages]
+    figure, grid = pyplot.subplots(
+        len(languages), 1, figsize=(6.4, sum(0.24 * n + 0.55 for n in counts) + 0.5), squeeze=False, sharex=True,
+        gridspec_kw={"height_ratios": [0.24 * n + 0.55 for n in counts]}, layout="constrained",
+    )  # fmt: skip
+    for axes, code in zip(grid.flat, languages, strict=True):
+        _ranking_panel(axes, study, split, [run for run in runs if run.language == code])
+        axes.set_title(language_name(code), loc="left")
+    tested = any(c.split == split and c.kind == "models" for c in study.comparisons)
+    text = (
+        "grey bars join models that do not differ significantly"
+        if tested
+        else "no paired tests without samples"
+    )
+    figure.supxlabel(f"ICAT ({split}); {text}", fontsize=9)
+    return figure
+
+
+def _ranking_panel(axes: Any, study: Study, split: str, runs: list[Run]) -> None:
+    order = sorted(runs, key=lambda run: -run.value(split, "overall", "icat"))
+    for i, run in enumerate(order):
+        numbers = [run.value(split, "overall", f"icat{end}") for end in ("", "_low", "_high")]
+        dot(axes, study, run, *numbers, i)
+        axes.annotate(f"{numbers[0]:.1f}", (1, i), (6, 0), xycoords=axes.get_yaxis_transform(), va="center",
+                      textcoords="offset points", fontsize=8, annotation_clip=False)  # fmt: skip
+    for k, (first, last) in enumerate(cliques(study, split, order)):
+        axes.plot([1.13 + 0.022 * k] * 2, [first - 0.25, last + 0.25], transform=axes.get_yaxis_transform(),
+                  color=GREY, linewidth=3, solid_capstyle="round", clip_on=False)  # fmt: skip
+    axes.set_yticks(range(len(order)), [plain(run.model) for run in order], fontsize=8)
+    axes.set_ylim(len(order) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="#e4e7eb")
+    axes.spines["left"].set_visible(False)
+
+
+def cliques(study: Study, split: str, order: list[Run]) -> list[tuple[int, int]]:
+    """Longest stretches of the ranking in which no pair differs significantly; without tests, none."""
+    pairs = {frozenset((id(c.first), id(c.second))): c for c in study.comparisons if c.split == split}
+
+    def alike(i: int, j: int) -> bool:
+        c = pairs.get(frozenset((id(order[i]), id(order[j]))))
+        return c is not None and not c.significant("icat") and not math.isnan(c.differences["icat"].p)
+
+    found: list[tuple[int, int]] = []
+    for first in range(len(order)):
+        last = first
+        while last + 1 < len(order) and all(alike(i, last + 1) for i in range(first, last + 1)):
+            last += 1
+        if last > first and not any(a <= first and last <= b for a, b in found):
+            found.append((first, last))
+    return found
