@@ -1,6 +1,7 @@
 """The command `stereoset`: one module a subcommand, imported only when it is asked for."""
 
 import importlib
+import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from lm_eval_stereoset.errors import UserError
 # name: (module with `main(argv) -> int | None`, help)
 COMMANDS = {
     "run": ("lm_eval_stereoset.cli.run", "evaluate a model: lm_eval's own flags, our tasks and models registered"),
-    "predict": ("lm_eval_stereoset.cli.predict", "write every candidate's score to a file, without the harness's tables"),
+    "predict": ("lm_eval_stereoset.cli.predict", "write every candidate's score to a file, without the harness"),
     "score": ("lm_eval_stereoset.cli.score", "SS, LMS and ICAT of a file of predictions or of logged samples"),
     "report": ("lm_eval_stereoset.cli.report", "one page, tables and figures from any number of results"),
     "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    logging.basicConfig(format="%(levelname)s: %(message)s")
     module, _ = COMMANDS[argv[0]]
     return guarded(f"stereoset {argv[0]}", lambda: importlib.import_module(module).main(argv[1:]))
 

@@ -4,6 +4,7 @@ stereoset run --model hf --model_args pretrained=dbmdz/german-gpt2 --tasks stere
 """
 
 import argparse
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -14,9 +15,8 @@ from lm_eval_stereoset.errors import UserError
 
 def main(argv: Sequence[str]) -> int:
     from lm_eval._cli import HarnessCLI
-    from lm_eval.utils import setup_logging
 
-    setup_logging()
+    share_logging()
     cli = HarnessCLI()
     sys.argv = ["stereoset", "run", *argv]  # where the harness reads its arguments
     args = cli.parse_args()
@@ -31,6 +31,17 @@ def main(argv: Sequence[str]) -> int:
         raise UserError(explain(error, args)) from error
     print_data_lines()
     return 0
+
+
+def share_logging() -> None:
+    """Our messages look like the harness's and follow its level (LMEVAL_LOG_LEVEL)."""
+    from lm_eval.utils import setup_logging
+
+    setup_logging()
+    theirs, ours = logging.getLogger("lm_eval"), logging.getLogger("lm_eval_stereoset")
+    ours.setLevel(theirs.level)
+    ours.handlers = theirs.handlers
+    ours.propagate = False
 
 
 def explain(error: Exception, args: argparse.Namespace) -> str:

@@ -22,7 +22,7 @@ from lm_eval_stereoset.languages import LANGUAGES
 logger = logging.getLogger(__name__)
 
 SAMPLE = Path(__file__).parent / "sample"
-SAMPLE_VERSION = "sample 1.0"
+SAMPLE_VERSION = "1.0"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ are cut as the harness's `hf` model cuts them.
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
@@ -80,8 +81,6 @@ def _encode(tokenizer: Any, texts: list[str], special: bool | None) -> list[list
 
 def load_tokenizer(name: str, model_args: Mapping[str, Any]) -> Any:
     """AutoTokenizer with the options that HFLM passes on."""
-    from transformers import AutoTokenizer
-
     options = _loading_options(model_args)
     if model_args.get("gguf_file") and not model_args.get("tokenizer"):
         options["gguf_file"] = model_args["gguf_file"]
@@ -90,13 +89,20 @@ def load_tokenizer(name: str, model_args: Mapping[str, Any]) -> Any:
     if model_args.get("add_bos_token") is not None:
         options["add_bos_token"] = model_args["add_bos_token"]
     try:
-        return AutoTokenizer.from_pretrained(name, **options)
+        return _from_pretrained(name, tuple(options.items()))
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise UserError(
             f"cannot load the tokenizer {name!r}, which is needed to count tokens: {reason} "
             "(another one: --model_args tokenizer=NAME)"
         ) from error
+
+
+@lru_cache(maxsize=4)  # a group of tasks asks once a task, and GGUF tokenizers take seconds to build
+def _from_pretrained(name: str, options: tuple[tuple[str, Any], ...]) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(name, **dict(options))
 
 
 def _loading_options(model_args: Mapping[str, Any]) -> dict[str, Any]:

@@ -176,7 +176,7 @@ def test_results_say_which_data_and_normaliser_they_are_from(tiny_models, evalua
     assert [d["split"] for d in both["data"]] == ["intra", "inter"]
     assert both["data"][0] | {"sha256": 0} == {
         "split": "intra", "language": "fr", "data": "sample", "source": "lm-eval-stereoset",
-        "version": "sample 1.0", "sha256": 0, "examples": 28,
+        "version": "1.0", "sha256": 0, "examples": 28,
     }  # fmt: skip
     assert both["data"][0]["sha256"] == load("intra", "fr", "sample").provenance.sha256
     assert both["normaliser"] == f"tokens of {tiny_models['bos known']}"
