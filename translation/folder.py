@@ -2,7 +2,7 @@
 
 <split>/<language>.jsonl   the examples (a text may still be empty or lack its BLANK: that is seen to later)
 <language>.reviews.jsonl   every verdict of a reviewer, oldest first: who, when, before, after
-<language>.written.json    fingerprints of everything that a command has written here, so that an
+<language>.written.json    fingerprints of the examples as the last command wrote them here, so that an
                            example edited by hand in its file is recognised, and kept
 """
 
@@ -128,22 +128,24 @@ class Folder:
 
         Returns how many of the examples stayed as a person left them.
         """
-        written = self._written()
         self.notice_edits()
-        reviewed = self.reviewed()
-        for split, examples in splits.items():
-            for example in examples:
-                known = written.setdefault(split, {}).setdefault(example.id, [])
-                if fingerprint(example) not in known:
-                    known.append(fingerprint(example))
-        # First what may be found in the files, then the files: a kill in between is harmless.
-        write_json(self.beside("written.json"), written)
-        kept = 0
-        for split, examples in splits.items():
-            final = [with_review(example, reviewed.get((split, example.id))) for example in examples]
-            kept += sum((split, example.id) in reviewed for example in examples)
-            write_examples(self.file(split), [example for example in final if example is not None])
-        return kept
+        written, reviewed = self._written(), self.reviewed()
+        final = {
+            split: {e.id: with_review(e, reviewed.get((split, e.id))) for e in examples}
+            for split, examples in splits.items()
+        }
+        # The record goes first and then knows the old and the new: a kill in between looks like no edit.
+        for keep_old in (True, False):
+            for split, examples in final.items():
+                for id_, example in examples.items():
+                    known = written.setdefault(split, {}).setdefault(id_, [])
+                    written[split][id_] = (known if keep_old else []) + (
+                        [fingerprint(example)] if example else []
+                    )
+            write_json(self.beside("written.json"), written)
+            for split, examples in final.items() if keep_old else ():
+                write_examples(self.file(split), [example for example in examples.values() if example])
+        return sum((split, id_) in reviewed for split, examples in final.items() for id_ in examples)
 
     def notice_edits(self, adopt: bool = False) -> None:
         """Takes examples that were edited in their file into the reviews, so that they are kept.
@@ -151,9 +153,7 @@ class Folder:
         `adopt` starts the record of a file that no command has written: as it is, it is nobody's edit.
         """
         written = self._written()
-        reviews: dict[tuple[str, str], list[Review]] = {}
-        for review in self.reviews():
-            reviews.setdefault((review.split, review.example), []).append(review)
+        reviewed = self.reviewed()
         found = []
         for split in SPLITS:
             path = self.file(split)
@@ -169,13 +169,13 @@ class Folder:
                 )
             for example in read_translated(path, split):
                 known = written[split].get(example.id, [])
-                earlier = reviews.get((split, example.id), [])
-                if fingerprint(example) in known or any(r.after == example.to_dict() for r in earlier):
+                if fingerprint(example) in known:
                     continue
+                earlier = reviewed.get((split, example.id))
                 found.append(
                     Review(
                         split, example.id, "corrected", BY_HAND, now(), known[-1] if known else "",
-                        earlier[-1].after if earlier else None, example.to_dict(),
+                        earlier.after if earlier else None, example.to_dict(),
                     )
                 )  # fmt: skip
         if found:

@@ -170,6 +170,40 @@ def test_edit_in_the_file_itself_survives_too(work, translate, tmp_path):
     assert read_examples(path)[4].context == "Anche qui, minero."
 
 
+def test_going_back_to_an_older_text_by_hand_is_an_edit_too(rows, work, translate, tmp_path):
+    content, apply = rows
+    older = repaired(tmp_path)["e5"]
+    correct(content["e5"], c1_sentence="Giorni quieti.")
+    apply()
+    path = tmp_path / "it" / "repaired" / "inter" / "it.jsonl"
+    write_examples(path, [older if e.id == "e5" else e for e in read_examples(path)])
+    translate("repair", *work)
+    assert repaired(tmp_path)["e5"] == older
+
+
+def test_kill_between_record_and_data_is_no_edit(work, translate, tmp_path, monkeypatch):
+    from translation import folder
+
+    path = Folder(tmp_path / "it" / "repaired", "it")
+    data = path.read()
+    changed = {"inter": [put(e, "context", e.context + " Nuovo.") for e in data["inter"]]}
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*args):
+        raise Killed
+
+    monkeypatch.setattr(folder, "write_examples", killed)
+    with pytest.raises(Killed):
+        path.write(changed)
+    monkeypatch.undo()
+    monkeypatch.setenv("STEREOSET_DATA", str(tmp_path / "data"))
+    assert path.write(changed) == 0
+    assert path.read()["inter"] == changed["inter"]
+    assert path.reviews() == []
+
+
 def test_edit_in_the_raw_file_survives_a_new_run(amazon, translate, english, tmp_path):
     options = ("--to", "it", "--data", english, "--dir", tmp_path / "it", "--backend", "aws")
     translate("run", *options)
