@@ -10,6 +10,7 @@ from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.evaluation import evaluate
 from lm_eval_stereoset.files import read_json
+from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.predictions import PUBLISHED_KEYS, Scored, match, read_predictions, read_samples
 from lm_eval_stereoset.report import harness
 from lm_eval_stereoset.report.names import Argument, model_name, parse_argument, parse_file_name, tell_apart
@@ -93,20 +94,23 @@ def _predictions_run(argument: Argument, data: str | None) -> Run:
     parts: dict[str, Scored] = {}
     about: dict[str, dict[str, Any]] = {}
     for split, scores in read_predictions(path).items():
-        dataset = _dataset(split, language, data)
+        dataset = _dataset(split, language, data, store.data_folder())
         parts[split] = match(dataset.examples, scores, f"{path}, {PUBLISHED_KEYS[split]}")
         about[split] = dataset.describe()
     run = Run(argument.name or name.model, language, str(path), evaluate(parts), parts)
     run.variant = None if argument.name else name.variant
     run.scoring = name.variant
+    if name.language in LANGUAGES and name.language != language:
+        # Ids are the same in all languages, so the scores would come out all the same.
+        run.notes.append(f"the file's name says {name.language}, it was given as {language}")
     run.data = about
     run.complete = {split: fields["examples"] for split, fields in about.items()}
     return run
 
 
 @lru_cache(maxsize=64)
-def _dataset(split: str, language: str, data: str | None) -> store.Dataset:
-    """Read once, so that the texts are shared by all models."""
+def _dataset(split: str, language: str, data: str | None, folder: Path) -> store.Dataset:
+    """Read once, so that the texts are shared by all models; `folder` only tells data folders apart."""
     return store.load(split, language, data)
 
 

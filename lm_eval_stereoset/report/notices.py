@@ -27,13 +27,14 @@ def notices(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[Noti
 def _partial(runs: Sequence[Run]) -> list[Notice]:
     found = []
     for run in runs:
-        for split in (*SPLITS, "overall"):
-            n, whole = run.value(split, "overall", "n"), run.complete.get(split)
-            if whole and n < whole and not (split == "overall" and set(run.complete) >= set(SPLITS)):
-                text = f"{run.label}: {split} covers only {n:,.0f} of {whole:,} examples (--limit?); "
-                found.append(
-                    Notice("warning", text + "its numbers are not comparable with those of whole runs.")
-                )
+        whole = {"overall": sum(run.complete.get(split, 0) for split in SPLITS)} | run.complete
+        parts = [split for split in SPLITS if run.value(split, "overall", "n") < whole.get(split, 0)]
+        if not parts and run.value("overall", "overall", "n") < whole["overall"]:
+            parts = ["overall"]  # results without samples give no count for a split of a pooled task
+        for split in parts:
+            n = run.value(split, "overall", "n")
+            text = f"{run.label}: {split} covers only {n:,.0f} of {whole[split]:,} examples (--limit?); "
+            found.append(Notice("warning", text + "its numbers are not comparable with those of whole runs."))
     return found
 
 

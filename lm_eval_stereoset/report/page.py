@@ -41,7 +41,7 @@ def write_page(
 ) -> None:
     content = payload(study, title, paper, examples)
     with atomic_write(path) as handle:
-        handle.write(render(content))
+        handle.write(render(content).encode("utf-8", "replace").decode())
 
 
 def render(content: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ class Run:
     notes: list[str] = field(default_factory=list)  # shown to the reader, in plain words
 
     def __post_init__(self) -> None:
+        self.model = self.model.encode("utf-8", "replace").decode()  # half a character cannot be written
         self.base = self.model  # before a variant is added
 
     @property

@@ -1,0 +1,160 @@
+"""Result folders as the harness writes them, a report of the published predictions, and a real browser."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from report_page import page_data
+
+from lm_eval_stereoset.cli.report import main
+from lm_eval_stereoset.data.store import load
+from lm_eval_stereoset.harness.docs import example_to_doc
+
+CHROMIUM = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+class HarnessFolder:
+    """Writes results and samples of the bundled sample data, in the harness's layout."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.written = 0
+
+    def write(
+        self, model="org/model-a", language="en", splits=("intra", "inter"), seed=0, samples=True, limit=None,
+        normaliser="tokens of x", version="sample 1.0", time=None, change=None,
+        score=None, extra=None, source="hf",
+    ) -> Path:  # fmt: skip
+        from lm_eval_stereoset.harness import aggregation
+
+        process = aggregation.process_results if len(splits) == 1 else aggregation.process_results_overall
+
+        self.written += 1
+        time = time or f"2025-01-01T10-00-{self.written:02}.000001"
+        folder = self.root / model.replace("/", "__")
+        folder.mkdir(parents=True, exist_ok=True)
+        task = f"stereoset_{language}" if len(splits) > 1 else f"stereoset_{splits[0]}_{language}"
+        rng = np.random.default_rng(seed)
+        data, lines, items = [], [], []
+        for split in splits:
+            examples = load(split, language, "sample").examples
+            data.append({"split": split, "language": language, "data": "sample", "source": "here",
+                         "version": version, "sha256": f"{split}-{version}", "examples": len(examples)})  # fmt: skip
+            for example in examples[:limit]:
+                doc = example_to_doc(example, language) | {"counts": [2, 2, 2], "normaliser": normaliser}
+                if change:
+                    doc = change(doc)
+                sums = score(doc) if score else rng.normal(-20, 4, size=3).tolist()
+                answers = [[str(value), "False"] for value in sums]
+                items.append(process(doc, [[float(value), False] for value in sums]))
+                lines.append(json.dumps({"doc_id": len(lines), "doc": doc, "filtered_resps": answers}))
+        names = aggregation.metric_names(splits)
+        values = {
+            f"{name},none": getattr(aggregation, name)([item[name] for item in items]) for name in names
+        }
+        results = {
+            "results": {task: {"alias": task, **values}} | (extra or {}),
+            "configs": {
+                task: {"task": task, "metadata": {"provenance": {"data": data, "normaliser": normaliser}}}
+            }
+            | {name: {} for name in extra or {}},
+            "n-samples": {task: {"original": sum(d["examples"] for d in data), "effective": len(lines)}},
+            "config": {"limit": limit},
+            "model_name": model,
+            "model_source": source,
+        }
+        (folder / f"results_{time}.json").write_text(json.dumps(results))
+        if samples:
+            (folder / f"samples_{task}_{time}.jsonl").write_text("".join(line + "\n" for line in lines))
+        return folder
+
+
+@pytest.fixture
+def harness_folder(tmp_path) -> HarnessFolder:
+    return HarnessFolder(tmp_path / "results")
+
+
+@pytest.fixture
+def report(tmp_path):
+    """Runs the command and gives the page's data."""
+
+    def run(*arguments) -> dict:
+        output = tmp_path / "report.html"
+        assert main([*map(str, arguments), "-o", str(output)]) == 0
+        return page_data(output) | {"path": output}
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def predictions(clone) -> Path:
+    return clone / "results" / "predictions"
+
+
+@pytest.fixture(scope="session")
+def published(predictions, fetched, tmp_path_factory) -> Path:
+    """Page, tables and figures of the 17 published prediction files. Read only."""
+    folder = tmp_path_factory.mktemp("published")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEREOSET_DATA", str(fetched))
+        main([str(predictions), "-o", str(folder / "report.html"), "--tables", str(folder / "tables"),
+              "--figures", str(folder / "figures"), "--against-paper"])  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("needs a chromium (Debian: apt-get install chromium), and none is on the PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        instance = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM.split())
+        yield instance
+        instance.close()
+
+
+class Visit:
+    """A page in the browser, with everything it complained of or asked for."""
+
+    def __init__(self, browser, path: Path, **options) -> None:
+        self.path = path
+        self.context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        self.page = self.context.new_page()
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        self.page.on(
+            "console", lambda m: self.problems.append(m.text) if m.type in ("error", "warning") else None
+        )
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("dialog", lambda dialog: self.problems.append(f"dialog {dialog.message}"))
+        self.page.goto(path.as_uri())
+
+    def show_examples(self):
+        self.page.click("#show-examples")
+        self.page.wait_for_selector("article.example")
+        return self.page
+
+    def quiet(self) -> bool:
+        own = self.path.as_uri()
+        return not self.problems and all(url == own or url.startswith("blob:") for url in self.requests)
+
+
+@pytest.fixture
+def visit(browser):
+    visits = []
+
+    def open_(path: Path, **options) -> Visit:
+        visits.append(Visit(browser, path, **options))
+        return visits[-1]
+
+    yield open_
+    for one in visits:
+        one.context.close()
