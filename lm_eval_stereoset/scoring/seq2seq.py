@@ -81,11 +81,15 @@ def sentinel_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[
     for owner, (sentence, name) in enumerate(zip(sentences, _names(examples), strict=True)):
         example, word = examples[owner // 3], examples[owner // 3].candidates[owner % 3].word
         template = templates[owner // 3]
-        spans = [(*span, *sentence.tokens_in(*span, name)) for span in blank_spans(example.context, word)]
-        if not all(_covers(sentence, *span) for span in spans):
-            # a token holds part of the word and part of its neighbour: the gap takes in both
-            template = _cut_out(sentence, [span[2:] for span in spans], marks)
-        begin, end = spans[0][2:]
+        spans = blank_spans(example.context, word)
+        found = [sentence.tokens_in(*span, name) for span in spans]
+        begin, end = found[0]
+        ends = [int(sentence.ends[last - 1]) for _, last in found]
+        if list(template[: begin + 1]) != [*sentence.ids[:begin], marks[0]] or any(
+            last > span[1] for last, span in zip(ends, spans, strict=True)
+        ):
+            # a token holds part of the word and part of its neighbour (BLANKed): the gap takes in both
+            template = _cut_out(sentence, found, marks)
         tokens = sentence.ids[begin:end]
         for step, token in enumerate(tokens):
             queries.append(Query(_show(template, marks, tokens[:step]), decoder, (token,)))
@@ -206,12 +210,6 @@ def _with_gaps(context: str, sentinels: Sequence[str]) -> str:
     parts = context.split(BLANK)
     marks = [sentinels[min(i, len(sentinels) - 1)] for i in range(len(parts) - 1)]
     return "".join(part + mark for part, mark in zip(parts, [*marks, ""], strict=True))
-
-
-def _covers(sentence: Tokenised, start: int, end: int, first: int, last: int) -> bool:
-    """Whether the tokens first to last hold the characters start to end and, but for white space, no others."""
-    before = sentence.text[max(0, int(sentence.starts[first])) : start]
-    return not before.strip() and int(sentence.ends[last - 1]) <= end
 
 
 def _cut_out(sentence: Tokenised, spans: Sequence[tuple[int, int]], marks: Sequence[int]) -> Ids:
