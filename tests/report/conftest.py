@@ -126,6 +126,7 @@ class Visit:
     def __init__(self, browser, path: Path, **options) -> None:
         self.path = path
         self.context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        self.context.set_default_timeout(8000)
         self.page = self.context.new_page()
         self.problems: list[str] = []
         self.requests: list[str] = []

@@ -63,10 +63,15 @@ const distance = (ss) => (known(ss) ? Math.abs(ss - 50) : null);
 function note(text) {
   return el("p", { class: "empty" }, text);
 }
+let fields = 0;
+function field(label, control) {
+  control.id ||= `field-${++fields}`;
+  return el("div", { class: "field" }, el("label", { for: control.id }, label), control);
+}
 function choice(label, options, selected, change) {
   const select = el("select", { on: { change: () => change(select.value) } });
   for (const [value, text] of options) select.append(el("option", { value, selected: String(value) === String(selected) }, text));
-  return el("label", {}, label, select);
+  return field(label, select);
 }
 function tick(label, checked, change) {
   const box = el("input", { type: "checkbox", checked, on: { change: () => change(box.checked) } });

@@ -116,7 +116,7 @@ function browserControls() {
   const models = [...new Set(unpacked.corpora.flatMap((c) => c.blocks.map((b) => b.run.model)))].sort((a, b) => a - b);
   return el("div", { id: "browser" },
     el("form", { class: "controls", role: "search", "aria-label": "Find examples", on: { submit: (event) => event.preventDefault() } },
-      el("label", {}, "Search", search),
+      field("Search", search),
       choice("Language", [...any, ...languages.map((l) => [l, data.languages[l].name])], filter.language, change("language")),
       choice("Split", [...any, ...splits.map((s) => [s, s])], filter.split, change("split")),
       choice("Bias type", [...any, ...types.map((t) => [t, t])], filter.type, change("type")),
