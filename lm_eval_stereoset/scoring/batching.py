@@ -8,13 +8,16 @@ import numpy as np
 import torch
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.cpu_linear import fast_linear
 from lm_eval_stereoset.scoring.types import Settings
 
 logger = logging.getLogger(__name__)
 
 Input = TypeVar("Input", bound=Hashable)
 
-CPU_TOKENS, GPU_TOKENS = 2048, 16384  # more does not run faster on either, and costs memory
+# Padded tokens of a batch. On a CPU larger ones are slower: their activations leave the cache, and memory for
+# them is fetched from the system anew in every layer.
+CPU_TOKENS, GPU_TOKENS = 512, 16384
 LOGITS_BYTES = 512 * 2**20  # the largest block of float32 logits held at once
 
 
@@ -109,7 +112,7 @@ def run_batches(
                 waiting += np.array_split(batch, 2)[::-1]
                 continue
             try:
-                with torch.inference_mode():
+                with torch.inference_mode(), fast_linear(device):
                     forward(batch)
             except Exception as error:
                 if len(batch) == 1 or not should_reduce_batch_size(error):
