@@ -13,6 +13,7 @@ from typing import Any
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.format import Example, split_of
 from lm_eval_stereoset.harness.tokens import Request, count
+from lm_eval_stereoset.scoring.text import with_final_dot
 
 PACKAGES = ("lm-eval-stereoset", "lm_eval", "transformers", "torch", "datasets", "numpy")
 
@@ -67,10 +68,7 @@ def requests_of(doc: dict[str, Any]) -> list[Request]:
 
 def doc_to_text(doc: dict[str, Any]) -> str:
     """Nothing for intra; for inter the context, which gets a final dot if it has no end punctuation."""
-    if doc["split"] == "intra":
-        return ""
-    context = doc["context"]
-    return context if context.endswith((".", "!", "?")) else context + "."
+    return "" if doc["split"] == "intra" else with_final_dot(doc["context"])
 
 
 def doc_to_choice(doc: dict[str, Any]) -> list[str]:
