@@ -1,0 +1,122 @@
+"""The command line: settings from presets and options, and mistakes in one line with exit code 2."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lm_eval_stereoset.cli import guarded
+from lm_eval_stereoset.errors import UserError
+from nsp_finetune.cli import get_parser, main
+from nsp_finetune.settings import TrainSettings, load_settings, preset_names
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_presets_hold_the_papers_settings():
+    assert preset_names() == ["gpt2", "mgpt2", "mt5", "t5", "t5-de", "t5-es", "t5-fr"]
+    found = {name: load_settings(name, {}) for name in preset_names()}
+    steps = {name: (s.batch_size, s.accumulation, s.mixed_precision) for name, s in found.items()}
+    assert steps["mgpt2"] == (4, 16, "fp16")
+    assert steps["t5"] == steps["t5-de"] == steps["t5-fr"] == steps["t5-es"] == (24, 3, "no")
+    assert steps["mt5"] == (8, 8, "no")
+    assert (found["mgpt2"].core_lr, found["mgpt2"].head_lr, found["mt5"].core_lr) == (5e-6, 1e-3, 1e-4)
+    assert all(s.max_examples == 1_000_000 and s.seed == 27 and s.max_length == 256 for s in found.values())
+    assert all(s.clip == 1.0 and s.log_every == 500 and s.checkpoint_every == 0.2 for s in found.values())
+    assert {name: s.prefix for name, s in found.items() if s.prefix} == {
+        "t5": "binary classification: ",
+        "t5-de": "binäre Klassifikation: ",
+        "t5-es": "clasificación binaria: ",
+        "t5-fr": "classification binaire: ",
+    }
+
+
+def test_command_line_goes_before_the_preset():
+    arguments = get_parser().parse_args(
+        [
+            "train",
+            "--preset",
+            "t5",
+            "--pairs",
+            "p",
+            "--output",
+            "o",
+            "--core-lr",
+            "1e-3",
+            "--no-group-by-length",
+        ]
+    )
+    overrides = {k: v for k, v in vars(arguments).items() if k in TrainSettings.__dataclass_fields__}
+    settings = load_settings(arguments.preset, overrides)
+    assert (settings.core_lr, settings.group_by_length, settings.batch_size) == (1e-3, False, 24)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("batch: 4", "unknown setting batch"),
+        ("batch_size: many", "batch_size must be a int, is 'many'"),
+        ("batch_size: 0", "batch_size must be at least 1"),
+        ("tracker: paper", "tracker must be one of tensorboard, wandb, none"),
+        ("a: [", "not valid YAML"),
+        ("- 1", "no table"),
+    ],
+)
+def test_mistake_in_a_settings_file_is_named(tmp_path, yaml, message):
+    (tmp_path / "own.yaml").write_text(yaml)
+    with pytest.raises(UserError, match=message):
+        load_settings(str(tmp_path / "own.yaml"), {})
+
+
+def fails_with(capfd, arguments, message):
+    assert guarded("nsp_finetune", lambda: main(list(map(str, arguments)))) == 2
+    error = capfd.readouterr().err
+    lines = [line for line in error.splitlines() if line.startswith("nsp_finetune: ")]
+    assert len(lines) == 1
+    assert message in lines[0]
+    assert "Traceback" not in error
+
+
+def test_bad_input_is_one_line_and_exit_code_2(capfd, bases, pairs, tmp_path):
+    run = ["--pairs", pairs, "--output", tmp_path / "out"]
+    fails_with(capfd, ["train", *run], "which model?")
+    fails_with(capfd, ["train", *run, "--preset", "t6"], "no preset 't6'; there are gpt2, ")
+    fails_with(capfd, ["train", *run, "--base", tmp_path / "nowhere"], "nowhere: no such folder")
+    fails_with(
+        capfd, ["train", "--pairs", tmp_path, "--output", "x", "--base", bases["decoder"]], "holds no pairs"
+    )
+    fails_with(capfd, ["evaluate", bases["decoder"], "--pairs", pairs], "not a next-sentence model")
+    fails_with(
+        capfd,
+        ["convert", tmp_path / "no.pth", "--base", "x", "--output", tmp_path / "y"],
+        "no.pth: no such file",
+    )
+    fails_with(
+        capfd, ["prepare", "--languages", "xx", "--output", tmp_path / "z"], "'xx' has no sentence splitter"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_evaluate_prints_accuracy_with_interval(capfd, bases, pairs, tmp_path):
+    from nsp_finetune.models import new_model
+
+    new_model(str(bases["decoder"])).save(tmp_path / "model")
+    assert main(["evaluate", str(tmp_path / "model"), "--pairs", str(pairs), "--max-examples", "30"]) == 0
+    assert "% (95 % interval " in capfd.readouterr().out
+
+
+def test_help_answers_at_once():
+    begin = time.perf_counter()
+    run = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "nsp_finetune", "train", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0
+    assert "--gradient-checkpointing" in run.stdout
+    for heavy in ("torch", "transformers", "datasets", "nltk", "numpy"):
+        assert f"| {heavy}\n" not in run.stderr.replace("  ", " "), heavy
+    assert time.perf_counter() - begin < 30

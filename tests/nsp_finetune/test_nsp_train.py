@@ -1,0 +1,284 @@
+"""Training: it learns, comes out the same on one process or two, and goes on after a kill as if nothing had been."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
+from nsp_finetune import checkpoints
+from nsp_finetune.evaluate import accuracy_with_interval, evaluate
+from nsp_finetune.settings import TrainSettings
+from nsp_finetune.train import Run, train
+
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+SHORT = {
+    "batch_size": 4, "accumulation": 2, "max_examples": 84, "core_lr": 1e-3, "log_every": 8, "eval_every": 40,
+    "eval_examples": 24, "test_examples": 40, "tracker": "none", "checkpoint_every": 0.25,
+}  # fmt: skip
+
+
+def arguments(values: dict) -> list[str]:
+    return [part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value))]
+
+
+@pytest.fixture(autouse=True)
+def one_accelerator_at_a_time(monkeypatch):
+    from accelerate.state import AcceleratorState
+
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    yield
+    AcceleratorState._reset_state(True)
+
+
+def short(bases, family="decoder", **changes) -> TrainSettings:
+    return TrainSettings(base=str(bases[family]), **SHORT | changes)
+
+
+def weights(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.safetensors"))}
+
+
+@pytest.mark.parametrize("family", ["decoder", "encoder", "seq2seq"])
+def test_model_learns_and_its_folder_is_complete(family, bases, pairs, tmp_path):
+    settings = TrainSettings(
+        base=str(bases[family]), batch_size=8, accumulation=1, epochs=4 if family == "seq2seq" else 2, core_lr=5e-3,
+        eval_every=400, eval_examples=60, tracker="tensorboard" if family == "decoder" else "none",
+    )  # fmt: skip
+    accuracy = train(settings, pairs, tmp_path / "model")["all"]
+    assert accuracy["accuracy"] > 0.75
+    assert accuracy["low"] < accuracy["accuracy"] < accuracy["high"]
+    folder = tmp_path / "model"
+    assert {"config.json", "model.safetensors", "tokenizer.json", "README.md", "learning_curve.png"} <= {
+        path.name for path in folder.iterdir()
+    }
+    assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
+    assert f"{100 * accuracy['accuracy']:.2f} %" in (folder / "README.md").read_text()
+    again = evaluate(folder, pairs, "test", 8, None, tmp_path / "cache")["all"]
+    assert again["accuracy"] == accuracy["accuracy"]  # the saved model is the trained one
+    same, other = "The ship saw a wave.", "The soup saw a plate."
+    model = load_nsp_model(folder)
+    assert model.is_next_probability([("The sailor saw a storm.", same)]) > model.is_next_probability(
+        [("The sailor saw a storm.", other)]
+    )
+    if family == "decoder":
+        assert list((tmp_path / "model.run").rglob("events.out.tfevents.*"))
+
+
+def test_two_processes_have_the_loss_curve_of_one(bases, pairs, tmp_path):
+    """Dropout is on, the last step is short, and one of the two has no share in it."""
+    settings = short(bases, epochs=2)
+    train(settings, pairs, tmp_path / "one")
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command += [
+        "-m",
+        "nsp_finetune",
+        "train",
+        "--base",
+        settings.base,
+        "--pairs",
+        str(pairs),
+        "--epochs",
+        "2",
+    ]
+    run = subprocess.run(
+        [*command, "--output", str(tmp_path / "two"), *arguments(SHORT)],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    one, two = (json.loads((tmp_path / name / "training.json").read_text()) for name in ("one", "two"))
+    points = [[point["examples"] for point in run["history"]["train"]] for run in (one, two)]
+    assert points[0] == points[1]
+    assert points[0][-1] == 2 * 84
+    losses = [[point["loss"] for point in run["history"]["train"]] for run in (one, two)]
+    assert len(set(losses[0])) > 10
+    assert losses[1] == pytest.approx(losses[0], abs=1e-5)
+    assert two["test"]["all"]["accuracy"] == one["test"]["all"]["accuracy"]
+    assert two["history"]["validation"][-1]["accuracy"] == one["history"]["validation"][-1]["accuracy"]
+
+
+def test_run_killed_at_three_points_ends_with_the_same_weights(bases, pairs, tmp_path):
+    settings = short(bases, epochs=2)  # 22 steps, checkpoints after 6, 12, 18, 22
+    train(settings, pairs, tmp_path / "whole")
+    script = Path(__file__).with_name("nsp_killed_run.py")
+    options = [
+        "--base",
+        settings.base,
+        "--pairs",
+        str(pairs),
+        "--output",
+        str(tmp_path / "killed"),
+        "--epochs",
+        "2",
+    ]
+    options += arguments(SHORT)
+    folder = tmp_path / "killed.run" / "checkpoints"
+    for point, left in (("step=3", None), ("checkpoint=12", "step-000000006"), ("step=15", "step-000000012")):
+        command = [sys.executable, str(script), point, *options, *([] if point == "step=3" else ["--resume"])]
+        run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
+        assert run.returncode == -9, run.stderr
+        newest = checkpoints.newest(folder)
+        assert (newest.name if newest else None) == left
+        assert not (tmp_path / "killed").exists()
+    train(settings, pairs, tmp_path / "killed", resume=True)
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+    histories = [
+        json.loads((tmp_path / n / "training.json").read_text())["history"] for n in ("whole", "killed")
+    ]
+    assert histories[0] == histories[1]
+
+
+@pytest.fixture(scope="module")
+def finished(bases, pairs, tmp_path_factory) -> Path:
+    from accelerate.state import AcceleratorState
+
+    os.environ["ACCELERATE_USE_CPU"] = "true"
+    folder = tmp_path_factory.mktemp("finished") / "model"
+    train(short(bases, "seq2seq"), pairs, folder)
+    AcceleratorState._reset_state(True)
+    return folder
+
+
+@pytest.fixture
+def copied(finished, tmp_path) -> Path:
+    """A run whose model was lost after its last checkpoint."""
+    shutil.copytree(finished.with_name("model.run"), tmp_path / "model.run")
+    return tmp_path / "model"
+
+
+def test_newest_checkpoints_are_kept(finished):
+    names = sorted(path.name for path in (finished.with_name("model.run") / "checkpoints").iterdir())
+    assert names == ["step-000000009", "step-000000011"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "missing", "manifest"])
+def test_damaged_checkpoint_is_passed_over_for_the_one_before(damage, copied, finished, bases, pairs, caplog):
+    folder = copied.with_name("model.run") / "checkpoints"
+    victim = folder / "step-000000011" / "model.safetensors"
+    content = victim.read_bytes()
+    if damage == "cut":
+        victim.write_bytes(content[: len(content) // 2])
+    elif damage == "flipped":
+        victim.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    elif damage == "missing":
+        victim.unlink()
+    else:
+        (victim.parent / checkpoints.MANIFEST).unlink()
+    assert checkpoints.newest(folder).name == "step-000000009"
+    assert "step-000000011 is not whole" in caplog.text
+    if damage == "cut":
+        train(short(bases, "seq2seq"), pairs, copied, resume=True)
+        assert weights(copied) == weights(finished)
+
+
+def test_resuming_with_other_settings_is_refused(copied, bases, pairs):
+    with pytest.raises(UserError, match=r"belongs to a run with another core_lr \(0\.001, now 0\.5\)"):
+        train(short(bases, "seq2seq", core_lr=0.5), pairs, copied, resume=True)
+
+
+def test_existing_run_is_not_overwritten(finished, copied, bases, pairs):
+    for output in (finished, copied):
+        with pytest.raises(UserError, match="holds a run already"):
+            train(short(bases, "seq2seq"), pairs, output)
+
+
+def test_text_to_text_accuracy_costs_no_second_pass(bases, pairs, tmp_path, monkeypatch):
+    run = Run(short(bases, "seq2seq", max_examples=8), pairs, tmp_path / "model", resume=False)
+    calls = []
+    run.plain.core.get_encoder().register_forward_hook(lambda *_: calls.append("encoder"))
+    run.plain.core.decoder.register_forward_hook(lambda *_: calls.append("decoder"))
+    monkeypatch.setattr(run, "validate", lambda: None)
+    monkeypatch.setattr(run, "save", lambda: None)
+    run.train()
+    assert calls == ["encoder", "decoder"] * 2  # one optimiser step of two batches
+    assert 0 <= run.progress["history"]["train"][0]["accuracy"] <= 1
+
+
+def test_training_accuracy_is_that_of_generating_the_answer(bases, pairs, tmp_path):
+    """What one pass says is what the model's own greedy generation says."""
+    import torch
+
+    run = Run(short(bases, "seq2seq"), pairs, tmp_path / "model", resume=False)
+    rows = run.tokens.select(range(16))
+    batch = run.plain.collate([{"input_ids": ids} for ids in rows["input_ids"]])
+    run.plain.eval()
+    with torch.no_grad():
+        generated = run.plain.core.generate(**batch, max_new_tokens=1, do_sample=False)[:, 1]
+        predicted = run.plain(**batch).predicted
+    zero, one = run.plain.label_ids
+    assert predicted.tolist() == [{zero: 0, one: 1}.get(token, -1) for token in generated.tolist()]
+
+
+def test_two_learning_rates_and_the_papers_schedule(bases, pairs, tmp_path):
+    run = Run(short(bases, core_lr=5e-6, head_lr=1e-3), pairs, tmp_path / "model", resume=False)
+    assert [(group["name"], group["initial_lr"]) for group in run.optimizer.param_groups] == [
+        ("core", 5e-6),
+        ("head", 1e-3),
+    ]
+    head = {id(p) for p in run.plain.head.parameters()}
+    assert {id(p) for p in run.optimizer.param_groups[1]["params"]} == head
+    run.train()
+    rates = [point["head_lr"] for point in run.progress["history"]["train"]]
+    assert rates[0] == pytest.approx(1e-3)  # 11 steps // 100 + 1 = one step of warm-up
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] == pytest.approx(0, abs=1e-9)
+
+
+def test_run_stops_early_and_keeps_the_best_weights(bases, pairs, tmp_path, monkeypatch):
+    settings = short(bases, patience=2, eval_every=8)
+    run = Run(settings, pairs, tmp_path / "model", resume=False)
+    given = iter([0.5, 0.7, 0.6, 0.7])
+    from nsp_finetune import train as train_module
+
+    original = train_module.summarise
+
+    def summarise(result, tokens):
+        value = original(result, tokens)
+        return value.__class__(next(given), value.low, value.high, value.pairs, value.articles)
+
+    monkeypatch.setattr(train_module, "summarise", summarise)
+    run.train()
+    assert run.progress["step"] == 4
+    best = weights(tmp_path / "model.run" / "best")
+    monkeypatch.undo()
+    run.finish()
+    assert weights(tmp_path / "model") == best
+
+
+@pytest.mark.parametrize("changes", [{"gradient_checkpointing": True}, {"mixed_precision": "bf16"}])
+def test_options_that_save_memory_train_too(changes, bases, pairs, tmp_path):
+    train(short(bases, max_examples=16, **changes), pairs, tmp_path / "model")
+    assert load_nsp_model(tmp_path / "model").core.dtype.itemsize == 4
+
+
+def test_fp16_without_a_gpu_is_one_line(bases, pairs, tmp_path):
+    with pytest.raises(UserError, match="--mixed-precision no or bf16"):
+        train(short(bases, mixed_precision="fp16"), pairs, tmp_path / "model")
+
+
+def test_too_little_disk_is_said_before_training(bases, pairs, tmp_path, monkeypatch):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**12, 10**12, 10))
+    with pytest.raises(UserError, match="too little disk"):
+        train(short(bases), pairs, tmp_path / "model")
+
+
+def test_interval_is_wilsons_for_independent_pairs_and_wider_for_articles():
+    correct = np.array([1.0] * 80 + [0.0] * 20)
+    alone = accuracy_with_interval(correct, np.arange(100))
+    assert alone == pytest.approx((0.8, 0.7112, 0.8666), abs=2e-3)
+    clustered = accuracy_with_interval(correct, np.repeat(np.arange(10), 10))
+    assert clustered[1] < alone[1]
+    assert clustered[2] > alone[2]
+    assert accuracy_with_interval(np.ones(50), np.arange(50))[1:] == pytest.approx((0.9287, 1.0), abs=1e-3)
