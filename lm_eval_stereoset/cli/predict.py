@@ -15,7 +15,7 @@ from lm_eval_stereoset.errors import UserError
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 256  # examples between two notes of progress: what a kill can lose
+AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
 
 
 def parser() -> argparse.ArgumentParser:
