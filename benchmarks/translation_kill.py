@@ -1,6 +1,6 @@
 """The whole of StereoSet through a stand-in for Amazon Translate, killed again and again.
 
-python benchmarks/translation_kill.py [--kills 20] [--delay 0.01] [--concurrency 8]
+python benchmarks/translation_kill.py [--kills 20] [--delay 0.01] [--concurrency 8] [--limit 1000]
 
 Prints strings per second of an undisturbed run, what was asked twice, and whether the data sets agree.
 """
@@ -23,14 +23,14 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "translation")]
 CODE = "import sys; from lm_eval_stereoset.cli import main; sys.exit(main(sys.argv[1:]))"
 
 
-def start(work: Path, url: str, key: str, concurrency: int) -> subprocess.Popen:
+def start(work: Path, url: str, key: str, args: argparse.Namespace) -> subprocess.Popen:
     environment = os.environ | {
         "AWS_ENDPOINT_URL_TRANSLATE": url, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "none",
         "AWS_DEFAULT_REGION": "eu-central-1", "PYTHONPATH": str(ROOT),
     }  # fmt: skip
     command = [
         sys.executable, "-c", CODE, "translate", "run", "--to", "it", "--backend", "aws",
-        "--dir", str(work), "--concurrency", str(concurrency),
+        "--dir", str(work), "--concurrency", str(args.concurrency), "--limit", str(args.limit),
     ]  # fmt: skip
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--delay", type=float, default=0.01, help="seconds that the stand-in takes per text")
     parser.add_argument("--concurrency", type=int, default=8)
+    parser.add_argument("--limit", type=int, default=3000, help="examples of each split (default: all)")
     args = parser.parse_args()
     server = StandIn()
     server.delay = args.delay
@@ -49,18 +50,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as parent:
         quiet, killed = Path(parent) / "quiet", Path(parent) / "killed"
         begun = time.monotonic()
-        assert start(quiet, server.url, KEY, args.concurrency).wait() == 0
+        assert start(quiet, server.url, KEY, args).wait() == 0
         seconds = time.monotonic() - begun
         strings = len(server.asked)
         server.asked.clear()
         for number in range(args.kills):
-            process = start(killed, server.url, KEY, args.concurrency)
+            process = start(killed, server.url, KEY, args)
             goal = len(server.answered) + chance.randint(1, strings // (args.kills + 4))
             while len(server.answered) < goal and process.poll() is None:
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
             print(f"kill {number + 1}: exit {process.wait()}, {len(server.asked)} asked so far", flush=True)
-        assert start(killed, server.url, KEY, args.concurrency).wait() == 0
+        assert start(killed, server.url, KEY, args).wait() == 0
         asked = Counter(server.asked)
         names = ("raw/intra/it.jsonl", "raw/inter/it.jsonl")
         result = {

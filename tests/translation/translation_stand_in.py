@@ -10,6 +10,7 @@ import re
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -41,6 +42,7 @@ class StandIn(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.asked: list[str] = []  # every text that came in, in order
         self.answered: list[str] = []  # every text whose answer left whole
+        self.times: Counter[str] = Counter()  # how often each text came in
         self.calls: list[str] = []  # other operations
         self.terminologies: dict[str, bytes] = {}
         self.most_at_once = 0
@@ -87,7 +89,8 @@ class _Handler(BaseHTTPRequestHandler):
     def translate(self, body: dict) -> None:
         server, text = self.server, body["Text"]
         with server.lock:
-            times = server.asked.count(text)
+            times = server.times[text]
+            server.times[text] += 1
             server.asked.append(text)
             server.at_once += 1
             server.most_at_once = max(server.most_at_once, server.at_once)
