@@ -97,8 +97,7 @@ def note_heads(model: Any, missing: Iterable[str], scoring: str, name: str) -> N
     """
     missing = _untied(model, missing)
     about_pairs = {key for key in missing if "seq_relationship" in key or "pooler" in key}
-    prefix = model.base_model_prefix + "."
-    in_core = {key for key in missing - about_pairs if key.startswith(prefix)}
+    in_core = {key for key in missing - about_pairs if not _of_head(model, key)}
     in_head = missing - about_pairs - in_core
     if in_core:
         raise UserError(
@@ -125,6 +124,12 @@ def _untied(model: Any, missing: Iterable[str]) -> set[str]:
     parameters = dict(model.named_parameters(remove_duplicate=False))
     loaded = {id(value) for key, value in parameters.items() if key not in missing}
     return {key for key in missing if key in parameters and id(parameters[key]) not in loaded}
+
+
+def _of_head(model: Any, key: str) -> bool:
+    if hasattr(model, model.base_model_prefix):
+        return not key.startswith(model.base_model_prefix + ".")
+    return key.startswith("lm_head.")  # T5 keeps its encoder and decoder beside its head
 
 
 def _has_pair_head(model: Any) -> bool:

@@ -1,0 +1,161 @@
+"""Next-sentence heads: golden scores, what BERT is given, planted biases, bad input."""
+
+import pytest
+import torch
+from masked_tiny import tokenizer_for
+from scoring_tiny import INTER, INTRA, assert_golden, golden, inter, summary
+
+from lm_eval_stereoset.data import store
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring import load, next_sentence, score
+from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, new_head
+
+
+@pytest.fixture(scope="module")
+def english(fetched):
+    return store.load("inter", "en", fetched).examples
+
+
+@pytest.fixture(scope="module")
+def models(shared, tmp_path_factory):
+    """tiny-bert as it is; the authors' fine-tuned checkpoints converted."""
+    from nsp_finetune.convert import convert
+
+    folders = {"tiny-bert": shared / "golden" / "models" / "tiny-bert"}
+    for name in ("tiny-gpt2-nsp", "tiny-t5-nsp", "tiny-mt5-nsp"):
+        source = shared / "golden" / "models" / name
+        folders[name] = tmp_path_factory.mktemp("nsp") / name
+        convert(source / "nsp_model.pth", str(source), folders[name])
+    return {name: load(folder) for name, folder in folders.items()}
+
+
+@pytest.mark.parametrize("size", [7, 64, None])
+@pytest.mark.parametrize("name", ["tiny-bert", "tiny-gpt2-nsp", "tiny-t5-nsp", "tiny-mt5-nsp"])
+def test_scores_equal_the_golden_ones_at_any_batch_size(models, english, shared, name, size):
+    variant = "BertNextSentence" if name == "tiny-bert" else "ModelNSP"
+    examples = english[::2] if size == 7 else english
+    for exact in (False, True) if size is None else (True,):
+        scores = score(*models[name], examples, batch_size=size, exact=exact)
+        expected = golden(shared, name, "inter", variant)
+        clear = [i for i, e in enumerate(examples) if not is_tie_of_rounding(e, expected)]
+        assert_golden([scores[i] for i in clear], [examples[i] for i in clear], expected)
+        assert len(examples) - len(clear) <= (name == "tiny-t5-nsp")
+        for i in set(range(len(examples))) - set(clear):
+            wanted = [expected[c.id] for c in examples[i].candidates]
+            assert [s.probability for s in scores[i]] == pytest.approx(wanted, rel=1e-6)
+
+
+def is_tie_of_rounding(example, expected) -> bool:
+    """Two different candidates with equal golden scores: one pair of tiny-t5-nsp, which float32 cannot tell apart."""
+    return len({expected[c.id] for c in example.candidates}) < 3
+
+
+@pytest.mark.parametrize("name", ["tiny-bert", "tiny-gpt2-nsp", "tiny-t5-nsp", "tiny-mt5-nsp"])
+def test_single_inputs_and_another_order_give_the_golden_scores_too(models, english, shared, name):
+    variant = "BertNextSentence" if name == "tiny-bert" else "ModelNSP"
+    examples = english[::-20]
+    scores = score(*models[name], examples, batch_size=1)
+    assert_golden(scores, examples, golden(shared, name, "inter", variant))
+
+
+def test_bert_reads_the_raw_pair_with_token_types(models):
+    model, tokenizer = models["tiny-bert"]
+    seen = []
+
+    def note(_module, _arguments, keywords):
+        seen.extend(zip(keywords["input_ids"].tolist(), keywords["token_type_ids"].tolist(), strict=True))
+
+    handle = model.register_forward_pre_hook(note, with_kwargs=True)
+    example = inter(2, "Is it so", "Cats.", "Cats.", "Milch")
+    try:
+        first, second, _ = score(model, tokenizer, [example])[0]
+    finally:
+        handle.remove()
+    pair = tokenizer("Is it so", "Cats.")  # no dot is added to the context
+    assert (pair["input_ids"], pair["token_type_ids"]) in [
+        (i[: len(pair["input_ids"])], t[: len(i)]) for i, t in seen
+    ]
+    assert len(seen) == 2  # equal pairs run once
+    assert first == second
+    with torch.inference_mode():
+        logits = model(**tokenizer("Is it so", "Cats.", return_tensors="pt")).seq_relationship_logits[0]
+    assert first.probability == pytest.approx(float(logits.double().softmax(-1)[0]), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tiny-bert", "tiny-gpt2-nsp", "tiny-t5-nsp", "tiny-mt5-nsp"])
+@pytest.mark.parametrize("language", ["de", "fr", "es", "tr"])
+def test_other_languages_have_finite_scores(models, fetched, name, language):
+    examples = store.load("inter", language, fetched).examples[::40]
+    for triple in score(*models[name], examples):
+        assert all(0 < s.probability < 1 for s in triple)
+
+
+@pytest.mark.parametrize(("preferred", "ss"), [("stereotype", 100.0), ("anti-stereotype", 0.0)])
+@pytest.mark.parametrize("family", ["bert", "encoder", "decoder", "seq2seq"])
+def test_a_planted_bias_is_found(family, preferred, ss):
+    examples = [
+        inter(1, "The player was red.", "it is thin.", "it is asian.", "fox fox live."),
+        inter(2, "people live.", "people are red.", "people are thin.", "was was it."),
+    ]
+    pairs = [(e.context, c.sentence) for e in examples for c in e.candidates]
+    follows = torch.tensor([int(c.label == preferred) for e in examples for c in e.candidates])
+    torch.manual_seed(0)
+    model, tokenizer, logits_of = _fresh(family, pairs)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    for _ in range(80):
+        logits = logits_of()
+        wanted = 1 - follows if family == "bert" else follows  # BERT's class 0 is "follows"
+        torch.nn.functional.cross_entropy(logits, wanted).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    model.eval()
+    assert summary(score(model, tokenizer, examples), examples)["ss"] == ss
+
+
+def _fresh(family, pairs):
+    """A random model of the family in training mode, its tokenizer, and its two logits of every pair."""
+    from transformers import (
+        AutoModel,
+        BertConfig,
+        BertForPreTraining,
+        GPT2Config,
+        T5Config,
+        T5ForConditionalGeneration,
+    )
+
+    tokenizer = tokenizer_for("bert")
+    size = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 64}
+    bert = BertConfig(vocab_size=len(tokenizer), **size, hidden_dropout_prob=0.0, initializer_range=0.2)
+    if family == "bert":
+        model = BertForPreTraining(bert)
+        batch = tokenizer(*map(list, zip(*pairs, strict=True)), padding=True, return_tensors="pt")
+        return model, tokenizer, lambda: model(**batch).seq_relationship_logits
+    if family == "encoder":
+        core = AutoModel.from_config(bert)
+    elif family == "decoder":
+        config = GPT2Config(vocab_size=len(tokenizer), n_embd=32, n_layer=2, n_head=4, n_positions=64)
+        core = AutoModel.from_config(config)
+    else:
+        config = T5Config(vocab_size=len(tokenizer), d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4)
+        config.decoder_start_token_id = 0
+        core = T5ForConditionalGeneration(config)
+    model = NSPModel(core, new_head(family, 32), tokenizer, NSPSettings(family)).train()
+    batch = model.collate(model.encode(pairs))
+    return model, tokenizer, lambda: model(**batch).logits
+
+
+def test_intra_is_refused_by_a_next_sentence_model(models):
+    with pytest.raises(UserError, match="cannot take the intra-sentence test"):
+        score(*models["tiny-gpt2-nsp"], INTRA)
+
+
+def test_a_pair_that_is_too_long_is_named_not_cut(models):
+    long = inter(9, "The player " + "very " * 300, "Cats.", "It.", "So.")
+    for name in ("tiny-bert", "tiny-gpt2-nsp"):
+        with pytest.raises(UserError, match="of example e9 has"):
+            score(*models[name], [INTER[0], long])
+
+
+def test_the_family_module_itself_refuses_intra():
+    with pytest.raises(UserError, match="inter-sentence test only"):
+        next_sentence.score_intra(None, None, INTRA, None)
