@@ -162,3 +162,4 @@ def _quiet() -> None:
 
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
+    logging.getLogger("accelerate.utils.other").setLevel(logging.ERROR)  # that tied weights are saved once

@@ -38,7 +38,7 @@ def tokenise(model: NSPModel, folder: Path, split: str, cache: Path, max_example
         split,
         len(pairs),
         asdict(model.settings),
-        model.tokenizer.backend_tokenizer.to_str() if model.tokenizer.is_fast else str(model.tokenizer),
+        tokenizer_state(model.tokenizer),
     ]
     fingerprint = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16]
     cache.mkdir(parents=True, exist_ok=True)
@@ -56,6 +56,14 @@ def tokenise(model: NSPModel, folder: Path, split: str, cache: Path, max_example
         new_fingerprint=fingerprint,
         desc=f"tokenising {split}",
     )
+
+
+def tokenizer_state(tokenizer: Any) -> Any:
+    """All that decides a text's ids; truncation and padding are left over from the last call."""
+    if not tokenizer.is_fast:
+        return str(tokenizer)
+    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    return {key: value for key, value in state.items() if key not in ("truncation", "padding")}
 
 
 def plan_epoch(

@@ -32,8 +32,9 @@ def new_model(
         core = loader.from_pretrained(base, dtype=dtype, **_gguf(gguf_file))
     except (OSError, ValueError, ImportError) as error:
         raise UserError(f"{base}: the model cannot be loaded: {error}") from error
-    if hasattr(core.config, "quantization_config"):
-        del core.config.quantization_config  # a GGUF file's weights are unpacked to plain ones
+    if gguf_file is not None:  # its weights are plain ones by now, and are to be saved as such
+        core.hf_quantizer = None
+        core.config.__dict__.pop("quantization_config", None)
     if tokenizer.pad_token_id is None:
         tokenizer.add_special_tokens({"pad_token": PAD_TOKEN})
     have = core.get_input_embeddings().weight.shape[0]

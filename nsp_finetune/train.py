@@ -9,6 +9,7 @@ process or several, and a resumed run is the uninterrupted one.
 """
 
 import math
+import shutil
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -49,7 +50,9 @@ def get_accelerator(settings: TrainSettings, run: Path) -> "Accelerator":
             mixed_precision=settings.mixed_precision, log_with=tracker, project_dir=str(run)
         )
     except ValueError as error:
-        raise UserError(f"{error}; choose --mixed-precision no or bf16") from error
+        raise UserError(f"{error}; choose --mixed-precision bf16 or no") from error
+    if accelerator.mixed_precision == "fp16" and accelerator.device.type == "cpu":
+        raise UserError("fp16 needs a GPU; choose --mixed-precision bf16 or no")
     if tracker is not None:
         known = {key: value for key, value in asdict(settings).items() if value is not None}
         accelerator.init_trackers("nsp", config=known)
@@ -69,7 +72,10 @@ def get_model(settings: TrainSettings) -> NSPModel:
         gguf_file=settings.gguf_file,
     )
     if settings.gradient_checkpointing:
-        model.core.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        enable = getattr(
+            model.core, "activation_checkpointing_enable", model.core.gradient_checkpointing_enable
+        )
+        enable({"use_reentrant": False})
     return model
 
 
@@ -103,6 +109,9 @@ class Run:
         check_disk(
             output, 12 * size * (settings.keep_checkpoints + 1) + 8 * size
         )  # float32, Adam's two moments
+        if self.accelerator.is_main_process:  # what cannot be saved is found out now, not at the end
+            self.plain.save(self.folder / "trial")
+            shutil.rmtree(self.folder / "trial")
         with self.accelerator.main_process_first():
             cache = self.folder / "tokens"
             self.tokens = tokenise(self.plain, pairs, "train", cache, settings.max_examples)

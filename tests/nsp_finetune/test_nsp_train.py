@@ -48,27 +48,24 @@ def weights(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("family", ["decoder", "encoder", "seq2seq"])
-def test_model_learns_and_its_folder_is_complete(family, bases, pairs, tmp_path):
+def test_model_learns_its_pairs_and_its_folder_is_complete(family, bases, pairs, tmp_path):
     settings = TrainSettings(
-        base=str(bases[family]), batch_size=8, accumulation=1, epochs=4 if family == "seq2seq" else 2, core_lr=5e-3,
-        eval_every=400, eval_examples=60, tracker="tensorboard" if family == "decoder" else "none",
+        base=str(bases[family]), batch_size=8, accumulation=1, max_examples=32, epochs=120 if family == "seq2seq" else 50, core_lr=5e-3,
+        eval_every=800, eval_examples=16, test_examples=32, tracker="tensorboard" if family == "decoder" else "none",
     )  # fmt: skip
     accuracy = train(settings, pairs, tmp_path / "model")["all"]
-    assert accuracy["accuracy"] > 0.75
-    assert accuracy["low"] < accuracy["accuracy"] < accuracy["high"]
     folder = tmp_path / "model"
     assert {"config.json", "model.safetensors", "tokenizer.json", "README.md", "learning_curve.png"} <= {
         path.name for path in folder.iterdir()
     }
     assert (folder / "learning_curve.png").read_bytes().startswith(b"\x89PNG")
     assert f"{100 * accuracy['accuracy']:.2f} %" in (folder / "README.md").read_text()
-    again = evaluate(folder, pairs, "test", 8, None, tmp_path / "cache")["all"]
-    assert again["accuracy"] == accuracy["accuracy"]  # the saved model is the trained one
-    same, other = "The ship saw a wave.", "The soup saw a plate."
-    model = load_nsp_model(folder)
-    assert model.is_next_probability([("The sailor saw a storm.", same)]) > model.is_next_probability(
-        [("The sailor saw a storm.", other)]
-    )
+    saved = {
+        split: evaluate(folder, pairs, split, 8, 32, tmp_path / "cache")["all"] for split in ("train", "test")
+    }
+    assert saved["test"]["accuracy"] == accuracy["accuracy"]  # the saved model is the trained one
+    assert saved["train"]["accuracy"] > 0.9  # it has learnt these by heart
+    assert saved["train"]["no_answer"] == 0
     if family == "decoder":
         assert list((tmp_path / "model.run").rglob("events.out.tfevents.*"))
 
@@ -263,7 +260,7 @@ def test_options_that_save_memory_train_too(changes, bases, pairs, tmp_path):
 
 
 def test_fp16_without_a_gpu_is_one_line(bases, pairs, tmp_path):
-    with pytest.raises(UserError, match="--mixed-precision no or bf16"):
+    with pytest.raises(UserError, match="fp16 needs a GPU; choose --mixed-precision bf16 or no"):
         train(short(bases, mixed_precision="fp16"), pairs, tmp_path / "model")
 
 
