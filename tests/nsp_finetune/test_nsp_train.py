@@ -50,7 +50,8 @@ def weights(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("family", ["decoder", "encoder", "seq2seq"])
 def test_model_learns_its_pairs_and_its_folder_is_complete(family, bases, pairs, tmp_path):
     settings = TrainSettings(
-        base=str(bases[family]), batch_size=8, accumulation=1, max_examples=32, epochs=120 if family == "seq2seq" else 50, core_lr=5e-3,
+        base=str(bases[family]), batch_size=8, accumulation=1, max_examples=32, core_lr=5e-3,
+        epochs=120 if family == "seq2seq" else 50,
         eval_every=800, eval_examples=16, test_examples=32, tracker="tensorboard" if family == "decoder" else "none",
     )  # fmt: skip
     accuracy = train(settings, pairs, tmp_path / "model")["all"]
