@@ -7,7 +7,7 @@ several right answers in one cache file.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lm_eval_stereoset.data.format import Example
@@ -16,7 +16,7 @@ from lm_eval_stereoset.scoring.types import CandidateScore, Scores
 
 
 class Answer(tuple):
-    """(log_score, tokens) of a candidate: kept by ScoreCache, never under the request's texts."""
+    """An answer that ScoreCache keeps; the harness must not keep it under the request's texts."""
 
     __slots__ = ()
 
@@ -54,23 +54,46 @@ def keep_apart(store: Any, scope: str) -> None:
 
 
 class ScoreCache:
-    """Scores of whole examples, under their text and the settings, in the same file."""
+    """Answers in the harness's file: scores of whole StereoSet examples, and answers to other tasks' requests."""
 
     def __init__(self, store: Any, scope: str):
         self.store, self.scope = store, scope
         self.plain = type(store)
         keep_apart(store, scope)
 
-    def key(self, example: Example) -> str:
+    def example_key(self, example: Example) -> str:
         return f"{self.scope}:example:{fingerprint(example.to_dict())}"
 
-    def get(self, example: Example) -> Scores | None:
-        key = self.key(example)
-        if not self.plain.__contains__(self.store, key):
-            return None
-        return tuple(CandidateScore(float(log), int(n)) for log, n in self.plain.__getitem__(self.store, key))
+    def other_key(self, texts: Iterable[str]) -> str:
+        return f"{self.scope}:other:{fingerprint(list(texts))}"
 
-    def put(self, scores: Mapping[Example, Scores]) -> None:
+    def get(self, key: str) -> Any:
+        found = self.plain.__contains__(self.store, key)
+        return self.plain.__getitem__(self.store, key) if found else None
+
+    def scores_of(self, example: Example) -> Scores | None:
+        found = self.get(self.example_key(example))
+        return found and tuple(CandidateScore(float(log), int(n)) for log, n in found)
+
+    def put_scores(self, scores: Mapping[Example, Scores]) -> None:
+        self.put(
+            {self.example_key(e): [(s.log_score, s.tokens) for s in triple] for e, triple in scores.items()}
+        )
+
+    def put(self, items: Mapping[str, Any]) -> None:
         """All at once: every write of the file waits for the disk."""
-        items = {self.key(e): [(s.log_score, s.tokens) for s in triple] for e, triple in scores.items()}
         self.plain.update(self.store, items)
+
+
+class Hook:
+    """What HFLM reports answers to as soon as it has them; generated texts go the harness's way."""
+
+    def __init__(self, harness_hook: Any, cache: ScoreCache):
+        self.harness_hook, self.cache = harness_hook, cache
+        self.dbdict = harness_hook.dbdict
+
+    def add_partial(self, attr: str, req: Iterable[Any], res: Any) -> None:
+        if attr == "loglikelihood":
+            self.cache.put({self.cache.other_key(req): tuple(res)})
+        else:
+            self.harness_hook.add_partial(attr, req, res)

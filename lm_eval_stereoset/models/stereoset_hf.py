@@ -21,12 +21,13 @@ from lm_eval.models.utils_hf import get_dtype
 
 from lm_eval_stereoset.data.format import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.models.cache import Answer, ScoreCache, fingerprint
+from lm_eval_stereoset.models.cache import Answer, Hook, ScoreCache, fingerprint
 from lm_eval_stereoset.predictions import example_of_doc
 from lm_eval_stereoset.scoring import Scores, Settings, score_with
 from lm_eval_stereoset.scoring.architecture import auto_class, check_scoring, family_of, methods_of
 from lm_eval_stereoset.scoring.loading import (
     Checked,
+    best_device,
     local_folder,
     one_line,
     refuse_language_model_scoring,
@@ -50,6 +51,7 @@ class StereoSetHF(HFLM):
         exact: bool = False,
         batch_tokens: int | None = None,
         max_batch_size: int | None = None,
+        device: str | None = None,
         tp_plan: Any = None,
         **options: Any,
     ) -> None:
@@ -62,7 +64,12 @@ class StereoSetHF(HFLM):
         self.score_cache: ScoreCache | None = None
         if max_batch_size is not None:
             options["max_batch_size"] = max_batch_size
-        super().__init__(pretrained, tp_plan=tp_plan, **options)
+        device = device or best_device()
+        if device.startswith("cuda") and not torch.cuda.is_available():
+            raise UserError(
+                f"device {device}: there is no GPU that torch can use; leave --device out or give cpu"
+            )
+        super().__init__(pretrained, device=device, tp_plan=tp_plan, **options)
         if hasattr(self, "accelerator") and tp_plan is None:
             # HFLM counts processes only when there are several GPUs; without this each CPU process does everything
             self._rank = self.accelerator.process_index
@@ -150,13 +157,13 @@ class StereoSetHF(HFLM):
                 # the count takes the place of `is greedy`, which StereoSet's metrics have no use for
                 answers[i] = Answer((score.log_score, score.tokens))
         if others:
-            found = self._other_loglikelihoods([requests[i] for i in others], disable_tqdm)
+            found = self._other_answers([requests[i] for i in others], disable_tqdm)
             answers.update(zip(others, found, strict=True))
         return [answers[i] for i in range(len(requests))]
 
     def _scores(self, examples: list[Example], disable_tqdm: bool) -> dict[Example, Scores]:
         cache = self.score_cache
-        known = {e: found for e in examples if (found := cache.get(e))} if cache else {}
+        known = {e: found for e in examples if (found := cache.scores_of(e))} if cache else {}
         waiting = [e for e in examples if e not in known]
         if cache:
             logger.info("scores of %d examples are in the cache, %d are not", len(known), len(waiting))
@@ -169,12 +176,25 @@ class StereoSetHF(HFLM):
             new = dict(zip(part, found, strict=True))
             known.update(new)
             if cache:
-                cache.put(new)
+                cache.put_scores(new)
         return known
 
     def _autocast(self) -> torch.autocast:
         dtype = self.mixed_precision_dtype
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
+
+    def _other_answers(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
+        """Requests of tasks that are not StereoSet, from the cache where it has them."""
+        cache = self.score_cache
+        if cache is None:
+            return self._other_loglikelihoods(requests, disable_tqdm)
+        keys = [cache.other_key(request.args) for request in requests]
+        known = {key: found for key in set(keys) if (found := cache.get(key)) is not None}
+        waiting = {key: request for key, request in zip(keys, requests, strict=True) if key not in known}
+        if waiting:
+            found = self._other_loglikelihoods(list(waiting.values()), disable_tqdm)
+            known.update(zip(waiting, found, strict=True))
+        return [Answer(known[key]) for key in keys]
 
     def _other_loglikelihoods(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
         if self.nsp is not None or "intra" not in self.methods:
@@ -189,7 +209,11 @@ class StereoSetHF(HFLM):
         pairs = [request.args for request in requests]
         with self._autocast():
             found = pseudo_log_likelihoods(self.model, self.tokenizer, pairs, settings, truncate=True)
-        return [(total, greedy) for total, _, greedy in found]
+        answers = [(total, greedy) for total, _, greedy in found]
+        if self.score_cache:
+            keys = map(self.score_cache.other_key, pairs)
+            self.score_cache.put(dict(zip(keys, answers, strict=True)))
+        return answers
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
         self._refuse_unless_left_to_right("perplexity of whole documents")
@@ -206,9 +230,10 @@ class StereoSetHF(HFLM):
     # What results and caches must know
 
     def set_cache_hook(self, cache_hook: Any) -> None:
-        super().set_cache_hook(cache_hook)
         if cache_hook.dbdict is not None:
             self.score_cache = ScoreCache(cache_hook.dbdict, fingerprint(self._identity()))
+            cache_hook = Hook(cache_hook, self.score_cache)
+        super().set_cache_hook(cache_hook)
 
     def _identity(self) -> dict[str, Any]:
         """All that an answer depends on besides the request."""
