@@ -50,7 +50,8 @@ def draw(history: dict[str, list[dict[str, Any]]], path: Path, title: str) -> No
     for name, style in (("core", "-"), ("head", "--")):
         if train and f"{name}_lr" in train[0]:
             rate.plot(_x(train), [p[f"{name}_lr"] for p in train], style, color="#3f6212", label=name)
-    rate.set_yscale("log")
+    if any(point.get("core_lr") for point in train):  # zero has no place on it
+        rate.set_yscale("log")
     rate.set_ylabel("learning rate")
     rate.set_xlabel("training pairs seen")
     rate.grid(alpha=0.25)

@@ -248,6 +248,7 @@ class Run:
                 right, silent = output.predicted == labels, output.predicted < 0
                 size = torch.tensor(len(labels), device=labels.device)
                 self.sums += torch.stack([loss.detach(), right.sum(), silent.sum(), size])
+        self.rates = {f"{group['name']}_lr": group["lr"] for group in self.optimizer.param_groups}
         accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
         if not accelerator.optimizer_step_was_skipped:  # an overflow in fp16
@@ -271,8 +272,7 @@ class Run:
                 f"the loss is not a number any more at step {self.progress['step']}; resume from the last checkpoint "
                 "with a lower learning rate or --mixed-precision no"
             )
-        rates = {f"{group['name']}_lr": group["lr"] for group in self.optimizer.param_groups}
-        point = {"loss": loss / pairs, "accuracy": right / pairs, "no_answer": silent / pairs, **rates}
+        point = {"loss": loss / pairs, "accuracy": right / pairs, "no_answer": silent / pairs, **self.rates}
         self.note("train", point)
         self.bar.set_postfix(loss=f"{point['loss']:.3f}", accuracy=f"{point['accuracy']:.3f}")
 

@@ -228,9 +228,10 @@ def test_two_learning_rates_and_the_papers_schedule(bases, pairs, tmp_path):
     assert {id(p) for p in run.optimizer.param_groups[1]["params"]} == head
     run.train()
     rates = [point["head_lr"] for point in run.progress["history"]["train"]]
-    assert rates[0] == pytest.approx(1e-3)  # 11 steps // 100 + 1 = one step of warm-up
-    assert rates == sorted(rates, reverse=True)
-    assert rates[-1] == pytest.approx(0, abs=1e-9)
+    assert rates[0] == 0  # 11 steps // 100 + 1 = one step of warm-up
+    assert rates[1] == 1e-3
+    assert rates[1:] == sorted(rates[1:], reverse=True)
+    assert 0 < rates[-1] < 5e-5
 
 
 def test_run_stops_early_and_keeps_the_best_weights(bases, pairs, tmp_path, monkeypatch):
