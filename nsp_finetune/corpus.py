@@ -112,18 +112,21 @@ def read(source: Source, text_column: str = "text", id_column: str = "id") -> It
 def _read_hub(source: Source, text_column: str, id_column: str) -> Iterator[Article]:
     from datasets import load_dataset
 
+    number = 0
     try:
-        rows = load_dataset(source.name, source.config, split="train", streaming=True)
+        for row in load_dataset(source.name, source.config, split="train", streaming=True):
+            if text_column not in row:
+                raise UserError(f"{source.name}: no column {text_column!r}; it has {', '.join(row)}")
+            yield str(row.get(id_column, number)), _text(row[text_column], f"{source.name}, row {number}")
+            number += 1
+    except (UserError, GeneratorExit):
+        raise
     except Exception as error:  # no network, no such data set, gated: whatever the hub's client raises
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise UserError(
-            f"the hub data set {source.name} ({source.config}) cannot be read: {reason}; "
+            f"the hub data set {source.name} ({source.config}) cannot be read beyond row {number}: {reason}; "
             f"give local files instead: --corpus {source.language}=FILE"
         ) from error
-    for number, row in enumerate(rows):
-        if text_column not in row:
-            raise UserError(f"{source.name}: no column {text_column!r}; it has {', '.join(row)}")
-        yield str(row.get(id_column, number)), _text(row[text_column], f"{source.name}, row {number}")
 
 
 def _read_parquet(path: Path, text_column: str, id_column: str) -> Iterator[Article]:

@@ -52,8 +52,20 @@ def test_default_is_wikipedia_of_the_language():
 
 def test_hub_that_cannot_be_reached_is_one_line_with_a_way_out():
     (source,) = resolve(["nobody/nothing:x"], ["de"])
-    with pytest.raises(UserError, match=r"nobody/nothing \(x\) cannot be read: .*--corpus de=FILE"):
+    with pytest.raises(
+        UserError, match=r"nobody/nothing \(x\) cannot be read beyond row 0: .*--corpus de=FILE"
+    ):
         next(read(source))
+
+
+def test_hub_data_set_is_streamed(monkeypatch):
+    import datasets
+
+    asked = []
+    rows = [{"id": i, "text": t, "url": ""} for i, t in ARTICLES]
+    monkeypatch.setattr(datasets, "load_dataset", lambda *a, **k: asked.append((a, k)) or iter(rows))
+    assert list(read(resolve([], ["tr"])[0])) == ARTICLES
+    assert asked == [(("wikimedia/wikipedia", "20231101.tr"), {"split": "train", "streaming": True})]
 
 
 def test_fingerprint_follows_the_contents_not_the_place(tmp_path):
