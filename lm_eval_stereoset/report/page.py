@@ -20,6 +20,7 @@ from lm_eval_stereoset.evaluation import GROUPS
 from lm_eval_stereoset.files import atomic_write
 from lm_eval_stereoset.report import browser
 from lm_eval_stereoset.report.comparisons import Comparison
+from lm_eval_stereoset.report.names import model_name
 from lm_eval_stereoset.report.paper import SOURCES, Beside
 from lm_eval_stereoset.report.run import Run
 from lm_eval_stereoset.report.study import Study, language_name
@@ -100,7 +101,8 @@ def _run(study: Study, run: Run) -> dict[str, Any]:
         "language": study.languages.index(run.language),
         "source": Path(run.source).name,
         "data": ", ".join(sorted(versions)) or None,
-        "normaliser": run.normaliser,
+        "normaliser": run.normaliser
+        and re.sub(r"(?<=of )\S+", lambda found: model_name(found[0]), run.normaliser),
         "samples": run.parts is not None,
         "values": {
             split: {group: _values(values) for group, values in groups.items()}

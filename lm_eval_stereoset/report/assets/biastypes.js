@@ -20,7 +20,12 @@ function drawBiasTypes() {
   const left = Math.min(longest + 14, width * 0.42); // the same in all panels, so that their axes line up
   languages.forEach((p, i) => cells[i].append(biasPanel(p.language.name, p.runs, groups, x0, x1, left, width)));
   body.append(el("p", { class: "small soft" }, `Split ${state.split}. Dots are SS, bars 95 % intervals clustered by target term; the dashed line is 50, no preference. ` +
-    "Right of it the stereotype is preferred, left of it the anti-stereotype."));
+    "Right of it the stereotype is preferred, left of it the anti-stereotype." + fewTerms()));
+}
+// An interval from a handful of clusters is a guess, and looks as exact as any other.
+function fewTerms() {
+  const few = data.groups.slice(1).map((g) => [g, data.targets.filter((t) => t.type === g).length]).filter(([, n]) => n > 0 && n < 8);
+  return few.map(([g, n]) => ` ${g[0].toUpperCase()}${g.slice(1)} has only ${plural(n, "target term")}: do not rely on its intervals.`).join("");
 }
 function biasPanel(name, runs, groups, x0, x1, left, width) {
   const step = 17, gap = 12;

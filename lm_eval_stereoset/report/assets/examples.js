@@ -171,7 +171,7 @@ function exampleCard({ list, hit }) {
 }
 function scoreText(x) {
   if (!Number.isFinite(x)) return "–";
-  return (Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? Number(x.toPrecision(6)).toString() : x.toExponential(3)).replace("-", "−");
+  return (Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? x.toPrecision(6) : x.toExponential(3)).replace("-", "−");
 }
 function exampleBlock(corpus, row, named) {
   const language = data.languages[corpus.language];

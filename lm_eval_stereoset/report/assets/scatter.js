@@ -85,7 +85,7 @@ function scatterPicture(runs, width) {
     svg("text", { x: (box.left + box.right) / 2, y: height - 8, "text-anchor": "middle" }, width < 520 ? "SS (50 is unbiased)" : "SS: stereotype preferred, % (50 is unbiased)"),
     svg("text", { x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(box.top + box.bottom) / 2}) rotate(-90)` }, "LMS, %"),
     svg("path", { d: star(X(50), Y(100), 9), css: { fill: "var(--good)", stroke: "var(--paper)" } }),
-    svg("text", { class: "strong halo", x: X(50) + 13, y: Y(100) + 4 }, "ideal"));
+    svg("text", { class: "strong halo", x: X(50) - 13, y: Y(100) + 4, "text-anchor": "end" }, "ideal"));
   const badges = points.map((p) => {
     const text = data.languages[p.run.language].code;
     return { p, text, x: X(p.ss[0]), y: Y(p.lms[0]), w: Math.max(22, textWidth(text, 11) + 11), h: 18 };

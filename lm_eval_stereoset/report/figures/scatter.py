@@ -1,6 +1,7 @@
 """LMS against SS."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,10 @@ def scatter(study: Study, split: str) -> Any:
     figure, axes = pyplot.subplots(figsize=(7.2, 4.6))
     ss = np.array([run.value(split, "overall", "ss") for run in runs])
     lms = np.array([run.value(split, "overall", "lms") for run in runs])
-    x0, x1 = (
-        max(0, min(45, 5 * math.floor((ss.min() - 2.5) / 5))),
-        min(100, max(60, 5 * math.ceil((ss.max() + 2.5) / 5))),
-    )
-    y0 = max(0, min(60, 10 * math.floor((lms.min() - 3) / 10)))
+    left, right = (_outermost(runs, split, "ss", pick) for pick in (min, max))
+    x0 = max(0, min(45, 5 * math.floor((left - 1) / 5)))
+    x1 = min(100, max(60, 5 * math.ceil((right + 1) / 5)))
+    y0 = max(0, min(60, 10 * math.floor((_outermost(runs, split, "lms", min) - 1) / 10)))
     axes.set(
         xlim=(x0, x1), ylim=(y0, 102), xlabel="SS: stereotype preferred, % (50 is unbiased)", ylabel="LMS, %"
     )
@@ -37,17 +37,19 @@ def scatter(study: Study, split: str) -> Any:
                 grid_x, np.where(shown, line, np.nan), linestyle=":", color=GREY, linewidth=0.8, zorder=1
             )
             end = np.flatnonzero(shown)[-1]
-            right = end == len(grid_x) - 1
-            offset = (4, 0) if right else (0, 3)
+            edge = end == len(grid_x) - 1
+            offset = (4, 0) if edge else (0, 3)
             axes.annotate(str(level), (grid_x[end], line[end]), offset, textcoords="offset points", fontsize=7,
-                          color=GREY, va="center" if right else "bottom", ha="left" if right else "center",
+                          color=GREY, va="center" if edge else "bottom", ha="left" if edge else "center",
                           annotation_clip=False)  # fmt: skip
     axes.annotate(
         "ICAT", (1, 1), (4, 6), xycoords="axes fraction", textcoords="offset points", fontsize=7, color=GREY
     )
     axes.axvline(50, color="black", linewidth=0.9, linestyle="--", zorder=1)
     axes.plot([50], [100], marker="*", markersize=12, color="#11734b", zorder=5, clip_on=False)
-    axes.annotate("ideal", (50, 100), (8, -3), textcoords="offset points", fontsize=8, fontweight="bold")
+    axes.annotate(
+        "ideal", (50, 100), (-8, -3), textcoords="offset points", fontsize=8, fontweight="bold", ha="right"
+    )
     figure.canvas.draw()
     anchors = axes.transData.transform(np.column_stack([ss, lms]))
     scale = figure.dpi / 72
@@ -57,6 +59,12 @@ def scatter(study: Study, split: str) -> Any:
     _legend(axes, study, runs)
     axes.set_title(f"Language modelling against stereotypes, {split}", loc="left", pad=14)
     return figure
+
+
+def _outermost(runs: list[Run], split: str, metric: str, pick: Callable[[list[float]], float]) -> float:
+    """The lowest or highest end of any interval, or value where there is none."""
+    ends = [run.value(split, "overall", f"{metric}{end}") for run in runs for end in ("", "_low", "_high")]
+    return pick([end for end in ends if not math.isnan(end)])
 
 
 def _badge(
