@@ -104,6 +104,10 @@ def _say(found, published, written: Sequence[str | Path]) -> None:
     )
 
 
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def _progress(label: str) -> Callable[[Sequence], Iterable]:
     from tqdm import tqdm
 

@@ -43,7 +43,15 @@ def is_results(content: Any) -> bool:
 
 
 def find_results(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("results_*.json") if path.is_file())
+    """results_<time>.json, or <name>_<time>.json, which the harness writes for `--output_path name.json`."""
+    return sorted(path for path in folder.rglob("*.json") if path.is_file() and _looks_like_results(path))
+
+
+def _looks_like_results(path: Path) -> bool:
+    if path.name.startswith("results_"):
+        return True
+    with open(path, "rb") as handle:
+        return handle.read(100).lstrip(b"{ \r\n\t").startswith(b'"results"')
 
 
 def read_results(paths: list[Path]) -> list[Run]:

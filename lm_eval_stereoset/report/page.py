@@ -176,7 +176,7 @@ def _finite(value: Any) -> Any:
 
 
 def _asset(name: str) -> str:
-    return resources.files("lm_eval_stereoset.report").joinpath("assets", name).read_text("utf-8")
+    return (resources.files("lm_eval_stereoset.report") / "assets" / name).read_text("utf-8")
 
 
 def _markup(text: str) -> Any:

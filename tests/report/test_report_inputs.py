@@ -100,6 +100,15 @@ def test_results_file_and_samples_file_can_be_given_themselves(harness_folder, r
     assert "not known" in texts(data)
 
 
+def test_results_under_a_name_of_the_users_own_are_found(harness_folder, report):
+    """`--output_path out.json` makes out_<time>.json, and the samples beside it."""
+    path = next(harness_folder.write().glob("results_*.json"))
+    path.rename(path.with_name(path.name.replace("results_", "out_")))
+    data = report(harness_folder.root)
+    assert data["runs"][0]["samples"]
+    assert not data["notices"]
+
+
 def test_numbers_from_samples_equal_those_in_the_results_file(harness_folder, report):
     folder = harness_folder.write(seed=5)
     reported = json.loads(next(folder.glob("results_*.json")).read_text())["results"]["stereoset_en"]
