@@ -69,14 +69,7 @@ def command(fetched):
         }
         launcher = [sys.executable]
         if processes > 1:
-            launcher += [
-                "-m",
-                "torch.distributed.run",
-                "--nproc-per-node",
-                str(processes),
-                "--master-port",
-                "0",
-            ]
+            launcher += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
         done = subprocess.run(
             [*launcher, "-m", "lm_eval_stereoset", *map(str, arguments)],
             cwd=ROOT,
