@@ -10,6 +10,7 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,16 @@ def start(work: Path, url: str, key: str, args: argparse.Namespace) -> subproces
     return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def stored(work: Path) -> set[str]:
+    """The texts whose answers the memory holds."""
+    if not (work / "memory.sqlite").exists():
+        return set()
+    connection = sqlite3.connect(work / "memory.sqlite")
+    texts = {text for (text,) in connection.execute("SELECT text FROM answers")}
+    connection.close()
+    return texts
+
+
 def main() -> None:
     from translation_stand_in import KEY, StandIn
 
@@ -54,14 +65,20 @@ def main() -> None:
         seconds = time.monotonic() - begun
         strings = len(server.asked)
         server.asked.clear()
+        stored_asked_again = 0
         for number in range(args.kills):
+            before, mark = stored(killed), len(server.asked)
             process = start(killed, server.url, KEY, args)
             goal = len(server.answered) + chance.randint(1, strings // (args.kills + 4))
             while len(server.answered) < goal and process.poll() is None:
                 time.sleep(0.005)
             process.send_signal(signal.SIGKILL)
             print(f"kill {number + 1}: exit {process.wait()}, {len(server.asked)} asked so far", flush=True)
+            time.sleep(0.05)  # what the killed process had sent has arrived
+            stored_asked_again += len(before & set(server.asked[mark:]))
+        before, mark = stored(killed), len(server.asked)
         assert start(killed, server.url, KEY, args).wait() == 0
+        stored_asked_again += len(before & set(server.asked[mark:]))
         asked = Counter(server.asked)
         names = ("raw/intra/it.jsonl", "raw/inter/it.jsonl")
         result = {
@@ -69,13 +86,14 @@ def main() -> None:
             "undisturbed_seconds": round(seconds, 1),
             "strings_per_second": round(strings / seconds, 1),
             "kills": args.kills,
+            "stored_but_asked_again": stored_asked_again,
             "asked_again": sum(asked.values()) - len(asked),
             "at_most_in_flight": args.kills * args.concurrency,
             "same_data_set": all((quiet / n).read_bytes() == (killed / n).read_bytes() for n in names),
             "terminologies_left": len(server.terminologies),
         }
     for name, value in result.items():
-        print(f"{name:<22}{value}")
+        print(f"{name:<24}{value}")
     print(json.dumps(result))
 
 
