@@ -176,7 +176,8 @@ def _tree_works(model, ordered: Sequence[Ids], reader: HeadReader) -> bool:
     window = getattr(config, "sliding_window", None)
     if window is not None and max(map(len, ordered)) > window:
         return False
-    if "position_ids" not in inspect.signature(model.forward).parameters or len(ordered) < 2:
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model  # behind an adapter
+    if "position_ids" not in inspect.signature(inner.forward).parameters or len(ordered) < 2:
         return False
     sample = max(pack_rows(ordered[:64]), key=lambda row: len(row.members) * len(row.ids))
     some = [ordered[index] for index, _ in sample.members]
