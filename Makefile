@@ -26,7 +26,7 @@ demo: $(VENV)/.installed
 	  --model_args "pretrained=$$($(SMOLLM2)),gguf_file=$(GGUF),dtype=float32" \
 	  --tasks stereoset --metadata data=sample --device cpu --batch_size 16 \
 	  --output_path results/demo --log_samples
-	$(BIN)/stereoset report results/demo -o results/demo/report.html
+	$(BIN)/stereoset report SmolLM2-135M=results/demo -o results/demo/report.html
 	@echo "Open results/demo/report.html in a browser."
 
 # Two workers, one thread each: on two cores that is faster than one worker with two threads.

@@ -18,10 +18,19 @@ class Notice:
 
 
 def notices(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[Notice]:
-    found = [*_partial(runs), *_unlike_data(runs), *_unlike_normalisers(runs), *_ties(runs)]
+    found = [*_sample(runs), *_partial(runs), *_unlike_data(runs), *_unlike_normalisers(runs), *_ties(runs)]
     found += [Notice("note", f"{run.label}: {note}.") for run in runs for note in run.notes]
     found += [*_missing_splits(runs), *_left_out(comparisons)]
     return found
+
+
+def _sample(runs: Sequence[Run]) -> list[Notice]:
+    labels = [run.label for run in runs if any(about.get("data") == "sample" for about in run.data.values())]
+    if not labels:
+        return []
+    which = "All runs" if len(labels) == len(runs) else ", ".join(labels)
+    text = f"{which}: on the small sample that comes with the package, not on StereoSet; not for comparing models."
+    return [Notice("warning", text)]
 
 
 def _partial(runs: Sequence[Run]) -> list[Notice]:
