@@ -124,6 +124,58 @@ def test_each_process_scores_only_its_own_examples(checkpoints, command, tmp_pat
     assert said.count("scores of 0 examples are in the cache, 10 are not") == 2
 
 
+@pytest.mark.parametrize(("family", "target"), [("masked", "query"), ("causal", "c_attn"), ("seq2seq", "q")])
+def test_an_adapter_scores_as_the_model_it_is_merged_into(checkpoints, fetched, tmp_path, family, target):
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    examples = [e for s in ("intra", "inter") for e in store.load(s, "en", fetched).examples[:5]]
+    model, tokenizer = load(checkpoints[family])
+    plain = score(model, tokenizer, examples)
+    torch.manual_seed(0)
+    config = LoraConfig(r=4, target_modules=[target], init_lora_weights=False)
+    adapted = get_peft_model(model, config)
+    adapted.save_pretrained(tmp_path)
+    harness = StereoSetHF(str(checkpoints[family]), peft=str(tmp_path), device="cpu", batch_size="auto")
+    found = [answer[0] for answer in harness.loglikelihood(requests(examples))]
+    wanted = [
+        s.log_score for triple in score(adapted.merge_and_unload(), tokenizer, examples) for s in triple
+    ]
+    assert found == pytest.approx(wanted, rel=1e-4)
+    assert found != pytest.approx([s.log_score for triple in plain for s in triple], rel=1e-3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_half_precision_runs_and_stays_near(checkpoints, fetched, family):
+    examples = store.load("inter", "en", fetched).examples[:8]
+    found, wanted = (
+        [
+            a[0] / a[1]
+            for a in StereoSetHF(str(checkpoints[family]), dtype=dtype, device="cpu").loglikelihood(
+                requests(examples)
+            )
+        ]
+        for dtype in ("bfloat16", "float32")
+    )
+    assert found == pytest.approx(wanted, rel=0.1, abs=0.1)
+    assert found != wanted
+
+
+def test_mixed_precision_runs_and_stays_near(checkpoints, fetched):
+    examples = store.load("intra", "en", fetched).examples[:8]
+    found, wanted = (
+        [
+            a[0]
+            for a in StereoSetHF(str(checkpoints["masked"]), device="cpu", **mixed).loglikelihood(
+                requests(examples)
+            )
+        ]
+        for mixed in ({"mixed_precision_dtype": "bfloat16"}, {})
+    )
+    assert found == pytest.approx(wanted, rel=0.1, abs=0.1)
+    assert found != wanted
+
+
 # Other tasks
 
 CHOICE = """task: sky
