@@ -28,6 +28,7 @@ from lm_eval_stereoset.scoring.architecture import auto_class, check_scoring, fa
 from lm_eval_stereoset.scoring.loading import (
     Checked,
     best_device,
+    keep_untied,
     local_folder,
     one_line,
     refuse_language_model_scoring,
@@ -66,6 +67,8 @@ class StereoSetHF(HFLM):
             options["max_batch_size"] = max_batch_size
         if not device or (device.startswith("cuda") and not torch.cuda.is_available()):
             device = best_device()  # the harness asks for cuda:0 unless told otherwise
+        if not isinstance(pretrained, str):
+            keep_untied(pretrained)
         super().__init__(pretrained, device=device, tp_plan=tp_plan, **options)
         if hasattr(self, "accelerator") and tp_plan is None:
             # HFLM counts processes only when there are several GPUs; without this each CPU process does everything
@@ -138,6 +141,7 @@ class StereoSetHF(HFLM):
         )
         dtype = get_dtype(options.get("dtype") or "auto")
         self.nsp = load_nsp_model(folder, dtype, trust_remote_code=bool(options.get("trust_remote_code")))
+        keep_untied(self.nsp.core)
         self._model = self.nsp.core  # what HFLM's own methods look at
 
     # Answering

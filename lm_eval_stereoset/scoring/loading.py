@@ -20,7 +20,20 @@ class Checked:
             name, lambda: self.wrapped.from_pretrained(name, output_loading_info=True, **options)
         )
         note_heads(model, info["missing_keys"], self.scoring, str(name))
+        keep_untied(model)
         return model
+
+
+def keep_untied(model: Any) -> None:
+    """Makes a head that was loaded apart from the input embedding stay so.
+
+    mT5's config says "tied" though its checkpoints hold both. transformers sees that on loading, but the harness
+    ties weights once more afterwards, which would put the input embedding in the head's place.
+    """
+    head, embedding = model.get_output_embeddings(), model.get_input_embeddings()
+    weights = [getattr(part, "weight", None) for part in (head, embedding)]
+    if None not in weights and weights[0] is not weights[1]:
+        model.config.tie_word_embeddings = False
 
 
 def load(

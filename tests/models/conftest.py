@@ -12,15 +12,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def checkpoints(shared, tmp_path_factory) -> dict[str, Path]:
-    """masked (with next-sentence head), causal, seq2seq, and a next-sentence model of our own format."""
+    """masked (with next-sentence head), causal, seq2seq (also one whose head is not its embedding), and next-sentence
+    models of our own format (a decoder; an encoder-decoder whose head is not its embedding)."""
     from nsp_finetune.convert import convert
 
     golden = shared / "golden" / "models"
-    source = golden / "tiny-gpt2-nsp"
-    converted = tmp_path_factory.mktemp("nsp") / "tiny-gpt2-nsp"
-    convert(source / "nsp_model.pth", str(source), converted)
-    names = {"masked": "tiny-bert", "causal": "tiny-gpt2", "seq2seq": "tiny-t5"}
-    return {family: golden / name for family, name in names.items()} | {"nsp": converted}
+    names = {"masked": "tiny-bert", "causal": "tiny-gpt2", "seq2seq": "tiny-t5", "untied": "tiny-mt5"}
+    folders = {family: golden / name for family, name in names.items()}
+    for family, name in (("nsp", "tiny-gpt2-nsp"), ("untied nsp", "tiny-mt5-nsp")):
+        folders[family] = tmp_path_factory.mktemp("nsp") / name
+        convert(golden / name / "nsp_model.pth", str(golden / name), folders[family])
+    return folders
 
 
 @pytest.fixture(scope="session")
