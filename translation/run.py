@@ -33,7 +33,8 @@ def translate(
         _refuse_long(missing, backend)
         with memory.only_run():
             # Another process may have finished in between; what it has stored is not asked again.
-            missing = [text for text in missing if text not in memory.get(missing)]
+            stored = memory.get(missing)
+            missing = [text for text in missing if text not in stored]
             with backend:
                 _send(missing, sum(map(len, wanted)), backend, memory, outcome, quiet)
     answers = memory.get(wanted)
