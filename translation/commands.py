@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +17,8 @@ from translation.backends import Backend
 from translation.folder import Folder, read_translated
 from translation.memory import Memory
 from translation.source import SOURCE_LANGUAGE, assemble, by_id, load_english, words_that_differ
+
+LANGUAGE_CODE = r"[a-z]{2,3}(_[a-z0-9]+)*"  # as `stereoset data add` takes it
 
 
 def working_folder(args: argparse.Namespace) -> Path:
@@ -36,16 +39,27 @@ def input_folder(args: argparse.Namespace, *default: str) -> Folder:
     )
 
 
-def english_if_there(args: argparse.Namespace, fetch: bool = True) -> dict:
+def english_if_there(args: argparse.Namespace, translated: dict, fetch: bool = True) -> dict:
     """English by split and id; without it the checks that compare with it are left out, and said so."""
-    local = all(file_in(data_folder(), split, SOURCE_LANGUAGE).is_file() for split in SPLITS)
-    if not (fetch or args.data or local):
-        return {}
-    try:
-        return by_id(load_english(args.data))
-    except UserError as error:
-        print(f"without the English text (left in English, number of BLANKs): {error}", file=sys.stderr)
-        return {}
+    if args.data:  # what the user names must be there
+        english = by_id(load_english(args.data, translated))
+    else:
+        local = all(file_in(data_folder(), split, SOURCE_LANGUAGE).is_file() for split in translated)
+        if not (fetch or local):
+            return {}
+        try:
+            english = by_id(load_english(None, translated))
+        except UserError as error:
+            print(f"without the English text (left in English, number of BLANKs): {error}", file=sys.stderr)
+            return {}
+    alone = sum(e.id not in english[split] for split, examples in translated.items() for e in examples)
+    if alone:
+        print(
+            f"{alone} examples have no English text in {args.data or 'StereoSet'}, so they are not compared "
+            "with it; --data names the English data that was translated",
+            file=sys.stderr,
+        )
+    return english
 
 
 def do_repair(args: argparse.Namespace) -> None:
@@ -58,7 +72,8 @@ def do_repair(args: argparse.Namespace) -> None:
             "--output is the --input folder; the translation as it came must stay: choose another"
         )
     rules_ = rules.load(args.language, args.rules)
-    result = repair(source.read(), rules_, args.manual_fixes)
+    source_data = source.read()
+    result = repair(source_data, rules_, args.manual_fixes)
     report = result.report()
     kept = target.write(result.data)
     with atomic_write(target.beside("changes.jsonl")) as handle:
@@ -67,7 +82,7 @@ def do_repair(args: argparse.Namespace) -> None:
         for example, rule in result.dropped:
             dropped = {"example": example, "column": None, "before": None, "after": None, "rule": rule}
             handle.write(json.dumps(dropped, ensure_ascii=False) + "\n")
-    english = english_if_there(args, fetch=False)
+    english = english_if_there(args, source_data, fetch=False)
     steps.save(target.beside("steps.json"), [steps.count(name, data, english) for name, data in result.steps])
     if args.report:
         write_json(args.report, report)
@@ -85,8 +100,8 @@ def do_check(args: argparse.Namespace) -> None:
     from translation import chart
 
     folder = input_folder(args, "repaired", "raw")
-    english = english_if_there(args)
     data = folder.read()
+    english = english_if_there(args, data)
     counted = steps.load(folder.beside("steps.json"))
     now = steps.count("now", data, english)
     counted = [*counted, now] if counted else [now]
@@ -124,13 +139,13 @@ def do_all(args: argparse.Namespace) -> None:
     folder = input_folder(args, "repaired")
     from translation import review
 
-    left = review.items(folder, english_if_there(args))
-    directory = f" --dir {args.dir}" if args.dir else ""
+    left = review.items(folder, english_if_there(args, folder.read()))
+    same = (f" --dir {args.dir}" if args.dir else "") + (f" --data {args.data}" if args.data else "")
     print(
         f"\nleft for a person: {len(left)} examples; write them into a spreadsheet with\n"
-        f"  stereoset translate review --to {args.language}{directory}\n"
-        f"  stereoset translate apply SHEET --to {args.language}{directory} --by NAME\n"
-        f"and make the tasks with\n  stereoset translate build --to {args.language}{directory}"
+        f"  stereoset translate review --to {args.language}{same}\n"
+        f"  stereoset translate apply SHEET --to {args.language}{same} --by NAME\n"
+        f"and make the tasks with\n  stereoset translate build --to {args.language}{same}"
     )
 
 
@@ -140,6 +155,12 @@ def _open(args: argparse.Namespace, create: bool = True) -> tuple[dict, Backend,
         raise UserError(f"which translator? --backend {' or '.join(backends.names())}")
     if args.language == SOURCE_LANGUAGE:
         raise UserError("StereoSet is English; --to another language")
+    # Found out now and not by `build`, when the translation has been paid for.
+    if not re.fullmatch(LANGUAGE_CODE, args.language):
+        raise UserError(
+            f"--to {args.language!r}: give a code such as it or pt_br (small letters, digits, _); "
+            "--target-code names the translator's own, e.g. --to pt_br --target-code pt-BR"
+        )
     english = load_english(args.data, [args.split] if args.split else SPLITS)
     if args.limit:
         english = {split: examples[: args.limit] for split, examples in english.items()}
@@ -211,16 +232,18 @@ def do_review(args: argparse.Namespace) -> None:
 
     folder = input_folder(args, "repaired")
     folder.notice_edits(adopt=True)
-    english = english_if_there(args)
-    rows = review.items(folder, english, args.everything, args.again)
-    if args.round_trip:
-        rows = _ranked(args, rows, english)
-    rows = rows[: args.rows]
     paths = (
         [args.output]
         if args.output
         else [working_folder(args) / f"review.{kind}" for kind in ("xlsx", "csv")]
     )
+    for path in paths:
+        review.refuse_to_lose(path, folder)
+    english = english_if_there(args, folder.read())
+    rows = review.items(folder, english, args.everything, args.again)
+    if args.round_trip:
+        rows = _ranked(args, rows, english)
+    rows = rows[: args.rows]
     for path in paths:
         review.write(path, args.language, rows, english)
     print(f"{len(rows)} examples for a person: {', '.join(map(str, paths))}")
@@ -251,7 +274,10 @@ def do_apply(args: argparse.Namespace) -> None:
     from translation import review
 
     folder = input_folder(args, "repaired")
-    results = review.apply(args.sheet, folder, args.by, english_if_there(args), args.replace)
+    if not args.by.strip():
+        raise UserError("--by is empty: whose verdicts are these?")
+    english = english_if_there(args, folder.read())
+    results = review.apply(args.sheet, folder, args.by.strip(), english, args.replace)
     verdicts = {v: sum(r.verdict == v for r in results) for v in ("ok", "corrected", "drop")}
     print(f"{len(results)} verdicts of {args.by}: " + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
     print(f"kept in {folder.beside('reviews.jsonl')}")

@@ -64,6 +64,33 @@ def _grave(kinds: Sequence[str]) -> int:
     return sum(KINDS[kind].grade == NEVER for kind in kinds)
 
 
+def refuse_to_lose(path: Path, folder: Folder) -> None:
+    """A sheet that a person has begun to fill in is not overwritten before it is applied."""
+    if not path.exists():
+        return
+    try:
+        rows = sheet.read(path)
+    except UserError as error:
+        raise UserError(f"{error}; it is not overwritten: choose another with --output") from error
+    reviewed = folder.reviewed()
+    open_ = [
+        number
+        for number, row in rows
+        if any(row.get(name, "").strip() for name in editable()) and not _is_in(row, reviewed)
+    ]
+    if open_:
+        raise UserError(
+            f"{path}: {len(open_)} rows are filled in and not applied yet (the first is row {open_[0]}); run "
+            "`stereoset translate apply` first, or keep the file under another name or choose --output FILE"
+        )
+
+
+def _is_in(row: Mapping[str, str], reviewed: Mapping[tuple[str, str], Review]) -> bool:
+    earlier = reviewed.get((row.get("split", ""), row.get("id", "")))
+    verdict = row.get("verdict", "").strip().casefold()
+    return earlier is not None and earlier.verdict == verdict and earlier.base == row.get("fingerprint")
+
+
 def write(path: Path, language: str, rows: Sequence[Item], english: English) -> None:
     sheet.write(path, columns(), editable(), [_row(item, language, english) for item in rows])
 

@@ -206,3 +206,17 @@ def lengthen(english, size: int) -> None:
     first = json.loads(lines[0])
     first["context"] = "gardener " + "x" * (size - 9)
     path.write_text("\n".join([json.dumps(first), *lines[1:]]), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--endpoint-url", "nonsense"], "Invalid endpoint: nonsense"),
+        (["--timeout", "0"], "--timeout 0"),
+        (["--to", "pt-BR"], "--to pt_br --target-code pt-BR"),
+    ],
+)
+def test_mistaken_option_is_one_line_and_nothing_is_sent(run, amazon, options, says):
+    code, _, err = run(*options)
+    assert code == 2 and says in err and "Traceback" not in err
+    assert not amazon.asked

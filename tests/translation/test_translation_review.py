@@ -364,3 +364,38 @@ def test_round_trip_puts_the_worst_first(work, translate, amazon, tmp_path):
     translate("review", *work, "--everything", "--round-trip", "--backend", "aws")
     assert amazon.asked == asked  # the way back is kept in the memory, too
     assert not any(text.startswith("calm") for text in asked)  # whole sentences only
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_sheet_being_filled_in_is_not_overwritten(rows, work, translate, tmp_path, kind):
+    path = tmp_path / "it" / f"review.{kind}"
+    content = [row for _, row in sheet.read(path)]
+    content[0] |= {"verdict": "unsure", "comment": "ask Bea"}
+    sheet.write(path, review.columns(), review.editable(), content)
+    before = path.read_bytes()
+    code, _, err = translate("review", *work)
+    assert code == 2 and "1 rows are filled in and not applied yet (the first is row 2)" in err
+    assert path.read_bytes() == before
+    assert translate("review", *work, "--output", tmp_path / "second.xlsx")[0] == 0
+
+
+def test_applied_sheet_makes_room_for_the_next(rows, work, translate):
+    content, apply = rows
+    correct(content[LOST], context="Un altro BLANK qui")
+    assert apply()[0] == 0
+    assert translate("review", *work)[0] == 0
+
+
+def test_sheet_without_its_english_is_told(work, translate, english, tmp_path):
+    other = tmp_path / "other"
+    for split, examples in english_examples().items():
+        write_examples(other / split / "en.jsonl", examples[1:])
+    options = [other if option == english else option for option in work]
+    code, _, err = translate("review", *options)
+    assert code == 0 and "2 examples have no English text" in err
+    code, _, err = translate("review", *work[:-3], tmp_path / "nowhere", *work[-2:])
+    assert code == 2 and "no file" in err
+
+
+def test_nameless_reviewer_is_refused(rows):
+    assert rows[1](by=" ")[0] == 2

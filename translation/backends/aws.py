@@ -50,6 +50,8 @@ def add_options(group: argparse._ArgumentGroup) -> None:
 
 
 def create(args: argparse.Namespace, source: str, target: str) -> "AmazonTranslate":
+    if not args.timeout:
+        raise UserError("--timeout 0: give the seconds to wait for an answer, e.g. 30")
     return AmazonTranslate(
         source, target, region=args.region, profile=args.profile, terminologies=args.terminology,
         endpoint_url=args.endpoint_url, attempts=args.attempts, timeout=args.timeout,
@@ -140,7 +142,7 @@ class AmazonTranslate(Backend):
         try:
             session = boto3.Session(region_name=self.region, profile_name=self.profile)
             return session.client("translate", config=config, endpoint_url=self.endpoint_url)
-        except BotoCoreError as error:
+        except (BotoCoreError, ValueError) as error:  # ValueError: an address that is none
             raise UserError(f"Amazon Translate cannot be used: {error} {_way_out(error)}") from error
 
     def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:
