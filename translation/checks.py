@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lm_eval_stereoset.data.format import BLANK, Example, split_of
-from translation.columns import target_missing, texts
+from translation.columns import rebuilt, target_missing, texts
 
 NEVER, PERSON, NOTE = "never", "person", "note"
 
@@ -29,6 +29,7 @@ KINDS = {
     "blank_inflected": Kind(PERSON, "BLANK is glued to an ending or another word"),
     "blank_elsewhere": Kind(PERSON, "BLANK in a text whose English has none"),
     "identical_candidates": Kind(PERSON, "two candidates are the same"),
+    "sentence_differs": Kind(PERSON, "a sentence is not the context with its word"),
     "left_in_english": Kind(PERSON, "a sentence is still English"),
     "target_not_in_context": Kind(PERSON, "the target does not occur in the context"),
     "much_longer": Kind(PERSON, "a sentence is three times as long as the English"),
@@ -61,6 +62,9 @@ def problems(example: Example, english: Example | None = None) -> list[str]:
             found |= _beside_english(text, _same(english, column))
     if target_missing(example):
         found.add("target_not_in_context")
+    # Some models read the sentence, some context and word: they must be the same text.
+    if rebuilt(example) != example:
+        found.add("sentence_differs")
     answers = [c.sentence if c.word is None else c.word for c in example.candidates]
     if len(set(answers)) < 3:
         found.add("identical_candidates")

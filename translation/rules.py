@@ -29,7 +29,7 @@ import yaml
 
 from lm_eval_stereoset.data.format import SPLITS
 from lm_eval_stereoset.errors import UserError
-from translation.columns import KINDS
+from translation.columns import KINDS, names
 
 ACTIONS = (
     "replace", "regex", "keep", "strip", "set", "closest_word", "manual_fixes", "rebuild_sentences",
@@ -108,6 +108,11 @@ def _rule(content: Any, where: str) -> Rule:
     if not isinstance(when, dict):
         raise UserError(f"{where}: when is not a table")
     _known(when, CONDITIONS, f"{where}, when")
+    for key, value in when.items():
+        if not isinstance(value, str if key == "target" else bool):
+            raise UserError(f"{where}: {key} must be {'a text' if key == 'target' else 'true or false'}")
+    if not _texts(content.get("examples", [])):
+        raise UserError(f"{where}: examples must be a list of ids (in quotes where they look like numbers)")
     action = actions[0]
     _check_value(action, content[action], where)
     return Rule(
@@ -116,7 +121,7 @@ def _rule(content: Any, where: str) -> Rule:
         content[action],
         splits=_subset(content, "splits", SPLITS, where),
         columns=_subset(content, "columns", KINDS, where),
-        examples=frozenset(map(str, content["examples"])) if "examples" in content else None,
+        examples=frozenset(content["examples"]) if "examples" in content else None,
         when=when,
     )
 
@@ -139,16 +144,49 @@ def _check_value(action: str, value: Any, where: str) -> None:
         _known(value, ("cutoff", "skip", "single_words_only"), where)
         if not isinstance(value.get("cutoff"), (int, float)) or not 0 < value["cutoff"] <= 1:
             raise UserError(f"{where}: the cutoff must be a number above 0 and up to 1")
+        if not _texts(value.get("skip", [])):
+            raise UserError(f"{where}: skip must be a list of targets")
+        if not isinstance(value.get("single_words_only", False), bool):
+            raise UserError(f"{where}: single_words_only must be true or false")
+    if action == "rebuild_sentences" and value is not True:
+        raise UserError(f"{where}: rebuild_sentences can only be true; leave the rule out otherwise")
     for pattern in value if action == "regex" else [f"[^{value}]"] if action == "keep" else []:
         try:
             re.compile(pattern)
         except re.error as error:
             raise UserError(f"{where}: {pattern!r} is not a regular expression ({error})") from error
+    for pattern, after in value.items() if action == "regex" else ():
+        try:
+            re.sub(f"{pattern}|", after, "")  # matches, so that \1 in the new text is looked at
+        except (re.error, IndexError) as error:
+            raise UserError(f"{where}: {after!r} does not go with {pattern!r} ({error})") from error
     if action == "manual_fixes":
         for sheet in value if isinstance(value, list) else [None]:
             if not isinstance(sheet, dict) or not {"file", "split", "columns"} <= set(sheet):
                 raise UserError(f"{where}: each sheet needs file, split and columns")
             _known(sheet, ("file", "split", "columns", "drop_if"), where)
+            _check_sheet(sheet, where)
+
+
+def _check_sheet(sheet: dict, where: str) -> None:
+    if sheet["split"] not in SPLITS:
+        raise UserError(f"{where}: the split of a sheet is one of {', '.join(SPLITS)}")
+    ours = names(sheet["split"])
+    if not isinstance(sheet["columns"], dict) or any(c not in ours for c in sheet["columns"].values()):
+        raise UserError(
+            f"{where}: columns of a sheet need the name there and the column here: {', '.join(ours)}"
+        )
+    drop = sheet.get("drop_if")
+    if drop is not None and not (
+        isinstance(drop, dict)
+        and isinstance(drop.get("contains"), str)
+        and drop.get("column") in sheet["columns"]
+    ):
+        raise UserError(f"{where}: drop_if needs contains, a text, and column, one of the sheet's columns")
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _known(content: dict, allowed: tuple[str, ...], where: str) -> None:

@@ -218,5 +218,7 @@ def lengthen(english, size: int) -> None:
 )
 def test_mistaken_option_is_one_line_and_nothing_is_sent(run, amazon, options, says):
     code, _, err = run(*options)
-    assert code == 2 and says in err and "Traceback" not in err
+    assert code == 2
+    assert says in err
+    assert "Traceback" not in err
     assert not amazon.asked

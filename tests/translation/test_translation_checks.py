@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 from translation_examples import inter, intra
 
-from translation import chart, steps
+from lm_eval_stereoset.errors import UserError
+from translation import chart, commands, steps
 from translation.checks import KINDS, problems, problems_of
 from translation.columns import put, rebuilt
 from translation.folder import Folder
@@ -63,7 +64,13 @@ def test_inter_sentence_left_in_english_or_doubled_is_found():
 
 def test_two_blanks_are_right_where_english_has_two():
     english = put(ENGLISH, "context", "The BLANK sailor was BLANK.")
-    assert problems(put(GOOD, "context", "Il BLANK marinaio era BLANK."), english) == []
+    assert problems(rebuilt(put(GOOD, "context", "Il BLANK marinaio era BLANK.")), english) == []
+
+
+@pytest.mark.parametrize("column", ["context", "c2_word", "c3_sentence"])
+def test_intra_sentence_that_is_not_its_context_and_word_is_found(column):
+    text = {"context": "Il marinaio era BLANK.", "c2_word": "triste", "c3_sentence": "Il marinaio dorme."}
+    assert problems(put(GOOD, column, text[column]), ENGLISH) == ["sentence_differs"]
 
 
 @pytest.mark.parametrize(
@@ -80,6 +87,7 @@ def test_counts_of_the_published_data(published, language, missing, identical, n
     assert counts["intra"]["identical_candidates"] == identical
     assert counts["intra"]["no_break_space"] == no_break
     assert counts["intra"]["blank_missing"] == counts["intra"]["blank_count"] == counts["intra"]["empty"] == 0
+    assert counts["intra"]["sentence_differs"] == counts["inter"]["sentence_differs"] == 0
     assert counts["intra"]["much_longer"] == counts["inter"]["much_longer"] == 0
     if language == "de":
         assert counts["intra"]["blank_inflected"] == 9
@@ -91,7 +99,12 @@ def test_contexts_that_were_never_translated_are_all_found(shared, published):
     assert steps.count("raw", {"intra": raw}, english).kinds["intra"]["left_in_english"] == 2106
 
 
-def test_check_prints_both_tables_and_draws_the_chart(translate, shared, tmp_path):
+def no_english(*_):
+    raise UserError("no data for intra/en, and fetching it failed")
+
+
+def test_check_prints_both_tables_and_draws_the_chart(translate, shared, tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "load_english", no_english)
     raw = shared / "translation" / "raw_translations"
     translate("repair", "--language", "de", "--input", raw, "--output", tmp_path / "out")
     listing = tmp_path / "problems.json"
@@ -103,8 +116,6 @@ def test_check_prints_both_tables_and_draws_the_chart(translate, shared, tmp_pat
         tmp_path / "out",
         "--json",
         listing,
-        "--data",
-        tmp_path / "none",
     )
     assert code == 0
     assert "without the English text" in err

@@ -164,7 +164,16 @@ def test_text_of_punctuation_only_is_not_stripped_to_nothing():
         ({"name": "r", "replace": {"a": True}}, "in quotes"),
         ({"name": "r", "replace": {"": "b"}}, "empty text"),
         ({"name": "r", "regex": {"(": "b"}}, "not a regular expression"),
+        ({"name": "r", "regex": {"a": "\\1"}}, "does not go with"),
         ({"name": "r", "closest_word": {"cutoff": 2}}, "cutoff"),
+        ({"name": "r", "closest_word": {"cutoff": 0.4, "skip": "sé"}}, "skip must be a list"),
+        ({"name": "r", "set": "b", "examples": "a1"}, "examples must be a list"),
+        ({"name": "r", "set": "b", "when": {"target_missing": "true"}}, "true or false"),
+        ({"name": "r", "rebuild_sentences": False}, "can only be true"),
+        (
+            {"name": "r", "manual_fixes": [{"file": "a", "split": "intra", "columns": {"a": "b"}}]},
+            "the column",
+        ),
         ({"name": "r", "replace": {"a": "b"}, "when": {"targt": "x"}}, "unknown key 'targt'"),
     ],
 )

@@ -374,7 +374,8 @@ def test_sheet_being_filled_in_is_not_overwritten(rows, work, translate, tmp_pat
     sheet.write(path, review.columns(), review.editable(), content)
     before = path.read_bytes()
     code, _, err = translate("review", *work)
-    assert code == 2 and "1 rows are filled in and not applied yet (the first is row 2)" in err
+    assert code == 2
+    assert "1 rows are filled in and not applied yet (the first is row 2)" in err
     assert path.read_bytes() == before
     assert translate("review", *work, "--output", tmp_path / "second.xlsx")[0] == 0
 
@@ -392,9 +393,11 @@ def test_sheet_without_its_english_is_told(work, translate, english, tmp_path):
         write_examples(other / split / "en.jsonl", examples[1:])
     options = [other if option == english else option for option in work]
     code, _, err = translate("review", *options)
-    assert code == 0 and "2 examples have no English text" in err
+    assert code == 0
+    assert "2 examples have no English text" in err
     code, _, err = translate("review", *work[:-3], tmp_path / "nowhere", *work[-2:])
-    assert code == 2 and "no file" in err
+    assert code == 2
+    assert "no file" in err
 
 
 def test_nameless_reviewer_is_refused(rows):
