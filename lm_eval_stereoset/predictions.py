@@ -62,6 +62,8 @@ def _scores_by_id(entries: Any, where: str) -> dict[str, float]:
         if not isinstance(entry, dict) or "id" not in entry or "score" not in entry:
             raise UserError(f"{where}, entry {number}: needs id and score")
         id_, score = entry["id"], entry["score"]
+        if not isinstance(id_, str):
+            raise UserError(f"{where}, entry {number}: the id must be a text, is {id_!r}")
         if id_ in scores:
             raise UserError(f"{where}, entry {number}: duplicate id {id_}")
         if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
@@ -110,6 +112,7 @@ class Samples:
     language: str
     parts: dict[str, Scored]
     normalisers: tuple[str, ...]
+    data: tuple[str, ...]  # names and versions
 
 
 def read_samples(path: Path | str) -> Samples:
@@ -118,24 +121,27 @@ def read_samples(path: Path | str) -> Samples:
     from lm_eval_stereoset.harness.results import candidate_scores
 
     rows: dict[str, list[tuple[Example, list[float]]]] = {split: [] for split in SPLITS}
-    languages, normalisers = set(), set()
+    languages, normalisers, data = set(), set(), set()
     unique = Uniqueness()
     for number, line in iter_lines(Path(path)):
         where = f"{path}, line {number}"
         try:
             sample = json.loads(line)
             doc, answers = sample["doc"], [_answer(a) for a in sample["filtered_resps"]]
-            split, language = doc["split"], doc["language"]
-        except (ValueError, KeyError, TypeError) as error:
+            split, language = doc["split"], str(doc["language"])
+            found = rows[split]
+            example = example_of_doc(doc, where)
+            labels = [c.label for c in example.candidates]
+            scores = dict(zip(labels, candidate_scores(doc, answers), strict=True))
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
             raise UserError(f"{where}: not a sample of a StereoSet task ({error!r})") from error
-        example = example_of_doc(doc, where)
         unique.check(example, where)
-        scores = dict(zip((c.label for c in example.candidates), candidate_scores(doc, answers), strict=True))
         if not all(map(math.isfinite, scores.values())):
             raise UserError(f"{where}: example {example.id} has a score that is not a finite number")
-        rows[split].append((example, [scores[label] for label in COLUMNS]))
+        found.append((example, [scores[label] for label in COLUMNS]))
         languages.add(language)
-        normalisers.add(doc.get("normaliser", "unknown"))
+        normalisers.add(str(doc.get("normaliser", "unknown")))
+        data.add(str(doc.get("data", "unknown")))
     if len(languages) != 1:
         raise UserError(f"{path}: expected samples of one language, found {sorted(languages) or 'none'}")
     parts = {
@@ -143,7 +149,7 @@ def read_samples(path: Path | str) -> Samples:
         for split, found in rows.items()
         if found
     }
-    return Samples(languages.pop(), parts, tuple(sorted(normalisers)))
+    return Samples(languages.pop(), parts, tuple(sorted(normalisers)), tuple(sorted(data)))
 
 
 def _answer(logged: Sequence[Any]) -> tuple[float, bool | int]:

@@ -83,19 +83,22 @@ def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[
 def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, list[str]]:
     from lm_eval_stereoset.predictions import read_samples
 
-    parts, about, found = {}, [], set()
-    for file in files:
-        samples = read_samples(file)
-        found.add(samples.language)
-        for split, scored in samples.parts.items():
-            if split in parts:
-                raise UserError(f"{file}: a second file with {split} samples; give one of each split")
-            parts[split] = scored
-            about.append(f"{split}/{samples.language}: samples, normaliser {', '.join(samples.normalisers)}")
-    if language:
-        found.add(language)
+    read = {file: read_samples(file) for file in files}
+    found = {samples.language for samples in read.values()}
     if len(found) > 1:
         raise UserError(
             f"the samples are of several languages: {', '.join(sorted(found))}; give one at a time"
         )
+    if language and language not in found:
+        raise UserError(f"the samples are of language {found.pop()}, --language says {language}")
+    parts, about = {}, []
+    for file, samples in read.items():
+        for split, scored in samples.parts.items():
+            if split in parts:
+                raise UserError(f"{file}: a second file with {split} samples; give one of each split")
+            parts[split] = scored
+            about.append(
+                f"{split}/{samples.language}: samples, data {', '.join(samples.data)}, "
+                f"normaliser {', '.join(samples.normalisers)}"
+            )
     return parts, about

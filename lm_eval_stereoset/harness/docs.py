@@ -39,9 +39,11 @@ def load_docs(
     rounds = zip_longest(*(dataset.examples for dataset in found))
     docs = [example_to_doc(e, language) for examples in rounds for e in examples if e is not None]
     counts, normaliser = count([request for doc in docs for request in requests_of(doc)], model_args)
+    names = {d.split: f"{d.provenance.data} {d.provenance.version}" for d in found}
     for i, doc in enumerate(docs):
         doc["counts"] = counts[3 * i : 3 * i + 3]
         doc["normaliser"] = normaliser
+        doc["data"] = names[doc["split"]]  # logged samples say by themselves which data they are from
     about = {
         "data": [{"split": d.split, "language": d.language} | d.describe() for d in found],
         "scoring": "mean log-likelihood of a candidate",

@@ -119,6 +119,8 @@ def _samples_run(argument: Argument) -> Run:
     name = argument.name or model_name(argument.path.stem.removeprefix("samples_"))
     run = Run(name, samples.language, str(argument.path), evaluate(samples.parts), samples.parts)
     run.normaliser = " and ".join(samples.normalisers)
+    if any(name.startswith("sample ") for name in samples.data):
+        run.data = {split: {"data": "sample"} for split in samples.parts}
     run.notes.append("samples without their results file: whether they are complete is not known")
     return _named([run], Argument(argument.path, None, argument.language))[0]
 

@@ -106,6 +106,10 @@ def true(p):
     p["intersentence"][7]["score"] = True
 
 
+def list_as_id(p):
+    p["intersentence"][7]["id"] = ["a"]
+
+
 def no_score(p):
     del p["intersentence"][7]["score"]
 
@@ -120,6 +124,7 @@ def no_score(p):
         (nan, "entry 8: score of"),
         (text, "is not a finite number: '0.3'"),
         (true, "is not a finite number: True"),
+        (list_as_id, "entry 8: the id must be a text, is ['a']"),
         (no_score, "entry 8: needs id and score"),
     ],
 )
@@ -165,3 +170,58 @@ def test_another_language_in_the_files_name_is_said(tmp_path, predictions, capsy
     path.write_text(json.dumps(predictions))
     assert main(["score", str(path), "-l", "de", "--data", "sample"]) == 0
     assert "its name says tr, --language says de" in caplog.text
+
+
+@pytest.fixture
+def samples():
+    """Two lines as the harness logs them."""
+    examples = load("intra", "de", "sample").examples[:2]
+    return [
+        {
+            "doc": e.to_dict()
+            | {"split": "intra", "language": "de", "counts": [2, 2, 2], "data": "sample 1.0"},
+            "filtered_resps": [["-3.0", "False"], ["-4.0", "False"], ["-5.0", "False"]],
+        }
+        for e in examples
+    ]
+
+
+def score_samples(tmp_path, samples, *arguments, name="samples_stereoset_de.jsonl"):
+    path = tmp_path / name
+    path.write_text("\n".join(map(json.dumps, samples)))
+    return main(["score", str(path), *arguments])
+
+
+def test_samples_say_which_data_they_are_from(tmp_path, samples, capsys):
+    assert score_samples(tmp_path, samples) == 0
+    assert "intra/de: samples, data sample 1.0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda s: s["doc"].pop("target"),
+        lambda s: s["doc"].pop("counts"),
+        lambda s: s["doc"].update(counts=[0, 1, 1]),
+        lambda s: s["doc"].update(split="outer"),
+        lambda s: s["doc"].update(candidates=5),
+        lambda s: s["filtered_resps"].pop(),
+        lambda s: s["filtered_resps"][0].pop(),
+        lambda s: s["filtered_resps"][0].__setitem__(0, "nan"),
+    ],
+)
+def test_a_damaged_sample_is_one_line_that_names_it(tmp_path, samples, capsys, damage):
+    damage(samples[1])
+    assert score_samples(tmp_path, samples) == 2
+    err = capsys.readouterr().err
+    assert "samples_stereoset_de.jsonl, line 2" in err
+    assert err.count("\n") == 1
+
+
+def test_samples_of_another_language_are_refused(tmp_path, samples, capsys):
+    assert score_samples(tmp_path, samples, "-l", "fr") == 2
+    assert "the samples are of language de, --language says fr" in capsys.readouterr().err
+    other = tmp_path / "fr.jsonl"
+    other.write_text(json.dumps(samples[0] | {"doc": samples[0]["doc"] | {"language": "fr"}}))
+    assert score_samples(tmp_path, samples, str(other)) == 2
+    assert "of several languages: de, fr" in capsys.readouterr().err

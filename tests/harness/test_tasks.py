@@ -211,6 +211,7 @@ def test_logged_samples_give_the_same_table(tiny_models, evaluate, tmp_path):
     file = next(tmp_path.rglob("samples_stereoset_tr_*.jsonl"))
     read = read_samples(file)
     assert (read.language, set(read.parts)) == ("tr", {"intra", "inter"})
+    assert read.data == ("sample 1.0",)
     table = evaluate_parts(read.parts)
     found = results["results"]["stereoset_tr"]
     for metric in ("ss", "lms", "icat", "mc_ss", "icat_macro", "ties"):
