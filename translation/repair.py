@@ -113,7 +113,8 @@ def _with_closest_word(example: Example, rule: Rule) -> Example:
     # German takes it. Other languages leave that to a person.
     if rule.value.get("single_words_only") and len(example.target.split()) > 1:
         return example
-    matches = difflib.get_close_matches(example.target, example.context.split(), 1, rule.value["cutoff"])
+    words = [word for word in example.context.split() if BLANK not in word]  # the gap is no word
+    matches = difflib.get_close_matches(example.target, words, 1, rule.value["cutoff"])
     if not matches or not matches[0].strip(string.punctuation):
         return example
     return put(example, "target", matches[0].strip(string.punctuation))

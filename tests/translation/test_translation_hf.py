@@ -192,6 +192,13 @@ def test_lost_blank_is_asked_again_with_other_placeholders(random_marian):
     ]
 
 
+@pytest.mark.parametrize("quoted", ['"BLANK"', "«BLANK»", "« BLANK »", "„BLANK“", "BLANK"])
+def test_quotes_put_around_a_blank_to_save_it_do_not_get_into_the_answer(random_marian, quoted):
+    backend = TranslationModel(str(random_marian), "en", "it")
+    backend._generate = lambda texts: [f"era {quoted}, sì" if '"BLANK"' in t else "era vuoto" for t in texts]
+    assert backend.translate(["it was BLANK, yes"]) == ["era BLANK, sì"]
+
+
 @pytest.mark.parametrize(
     ("language", "code"), [("it", "ita_Latn"), ("de", "deu_Latn"), ("zho_Hant", "zho_Hant")]
 )

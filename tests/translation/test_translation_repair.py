@@ -125,6 +125,11 @@ def test_closest_word_takes_the_inflected_form_without_punctuation():
     assert repaired(example, {"name": "c", "closest_word": {"cutoff": 0.95}}) == example
 
 
+def test_closest_word_is_never_the_blank():
+    example = intra(1, "Die BLANK gehen.", "KLAN", ("a", "b", "c"))
+    assert repaired(example, {"name": "c", "closest_word": {"cutoff": 0.4}}) == example
+
+
 def test_closest_word_for_single_words_only_leaves_longer_targets_to_a_person():
     example = inter(1, "Kapverdische Lieder.", "Kap Verde", ("a", "b", "c"))
     assert repaired(example, {"name": "c", "closest_word": {"cutoff": 0.4}}).target == "Kapverdische"

@@ -6,6 +6,7 @@ an answer with all of its BLANKs counts as kept.
 
 import argparse
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,9 @@ from translation.codes import spellings
 
 PRICE = None
 # Tried in turn when BLANK is lost: underscores are how texts print a blank, capitals look like a name.
-PLACEHOLDERS = ("____", "XXX", '"BLANK"', "[1]")
+QUOTED = f'"{BLANK}"'
+PLACEHOLDERS = ("____", "XXX", QUOTED, "[1]")
+QUOTES = "\"'`´«»‹›“”„‟‘’‚「」『』"  # whatever marks the other language uses, they are ours and go again
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -89,7 +92,7 @@ class TranslationModel(Backend):
             for i, answer in zip(lost, again, strict=True):
                 if isinstance(answer, Refused):
                     continue
-                restored = answer.replace(placeholder, BLANK)
+                restored = _unquoted(answer) if placeholder == QUOTED else answer.replace(placeholder, BLANK)
                 if not _lost(texts[i], restored):
                     answers[i] = restored
         return answers
@@ -180,6 +183,10 @@ def _language_token(tokenizer: Any, language: str, name: str) -> tuple[str, int]
 
 def _lost(text: str, answer: str | Refused) -> bool:
     return not isinstance(answer, Refused) and answer.count(BLANK) != text.count(BLANK)
+
+
+def _unquoted(answer: str) -> str:
+    return re.sub(rf"[{QUOTES}]+[ \u00a0\u202f]?{BLANK}[ \u00a0\u202f]?[{QUOTES}]+", BLANK, answer)
 
 
 def _longest(config: Any) -> int:
