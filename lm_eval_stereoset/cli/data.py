@@ -136,6 +136,9 @@ def add(args: argparse.Namespace) -> None:
     tasks = write_own_tasks(args.language)
     for d in added:
         print(f"{d.split}/{d.language}: {len(d.examples)} examples, version {d.provenance.version}")
+    if len(added) < len(SPLITS) and len(tasks) > len(added):
+        kept = next(split for split in SPLITS if split not in {d.split for d in added})
+        print(f"{kept}/{args.language}: still the data added before; {tasks[-1]} pools it with the new")
     print(
         f"tasks: {', '.join(tasks)}; try\n  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}"
     )

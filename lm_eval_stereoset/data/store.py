@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.format import SPLITS, Example, read_examples, write_examples
+from lm_eval_stereoset.data.format import SPLITS, Example, dump_examples, read_examples
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import read_json, sha256_of, write_json
+from lm_eval_stereoset.files import atomic_write, read_json, sha256_of, write_json
 from lm_eval_stereoset.languages import LANGUAGES
 
 logger = logging.getLogger(__name__)
@@ -134,9 +134,13 @@ def provenance_of(path: Path, name: str) -> Provenance:
         fields = read_json(about)
         if isinstance(fields, dict) and fields.get("sha256") == digest:
             return Provenance(name, str(fields.get("source")), str(fields.get("version")), digest)
+        way_out = (
+            "restore it with `stereoset data fetch --force`"
+            if path.stem in LANGUAGES
+            else f"take the change in with `stereoset data add DIR --language {path.stem}`"
+        )
         raise UserError(
-            f"{path}: changed since it was put there (its checksum is not the one in {about.name}); "
-            f"restore it with `stereoset data fetch --force`, or take the change in with `stereoset data add`"
+            f"{path}: changed since it was put there (its checksum is not the one in {about.name}); {way_out}"
         )
     return Provenance(name, "local file", f"sha256:{digest[:12]}", digest)
 
@@ -146,8 +150,10 @@ def save(
 ) -> Path:
     """Writes a data file and the note of its origin; each of them whole or not at all."""
     path = file_in(folder, split, language)
-    about_file(path).unlink(missing_ok=True)  # a kill between the two leaves a file without a note
-    write_examples(path, examples)
+    with atomic_write(path) as handle:
+        dump_examples(handle, examples)
+        handle.flush()  # a full disk is found out here, while the old file still has its note
+        about_file(path).unlink(missing_ok=True)  # a kill from here on leaves a file without a note
     note = {"source": source, "version": version, "sha256": sha256_of(path), "examples": len(examples)}
     write_json(about_file(path), note)
     return path

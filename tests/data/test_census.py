@@ -53,6 +53,15 @@ def test_check_lists_every_error_of_a_file_and_fails(tmp_path, example_line, cap
     assert "line 3: bias_type 'age'" in out
 
 
+def test_check_says_what_is_wrong_with_the_first_line_and_goes_on(tmp_path, example_line, capsys):
+    path = tmp_path / "own.jsonl"
+    path.write_bytes(b"\xff\xfe\n" + json.dumps(example_line(0)).encode())
+    assert main(["data", "check", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "1 examples" in out
+    assert "line 1: not UTF-8" in out
+
+
 def test_check_of_good_files_succeeds_and_names_what_is_odd(tmp_path, example_line, capsys):
     path = tmp_path / "own.jsonl"
     path.write_text(json.dumps(example_line(0, context="BLANK was the cook, BLANK.")))

@@ -54,6 +54,34 @@ def test_adding_a_bad_file_changes_nothing(own_data, own_data_folder, capsys):
     assert {path: path.read_bytes() for path in own_data_folder.rglob("*.jsonl")} == before
 
 
+def test_adding_one_split_says_that_the_other_is_from_before(own_data, capsys):
+    main(["data", "add", str(own_data), "-l", "it"])
+    assert "added before" not in capsys.readouterr().out
+    (own_data / "inter" / "it.jsonl").unlink()
+    main(["data", "add", str(own_data), "-l", "it"])
+    assert "inter/it: still the data added before; stereoset_it pools it" in capsys.readouterr().out
+
+
+def test_a_data_folder_that_cannot_be_written_is_one_line(own_data, tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("STEREOSET_DATA", str(tmp_path / "file"))
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 2
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_the_old_data_with_the_note_of_its_origin(own_data, monkeypatch):
+    before = store.add(own_data, "it", version="first")
+
+    def full(handle, examples):
+        handle.write("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store, "dump_examples", full)
+    with pytest.raises(UserError, match="No space left on device"):
+        store.add(own_data, "it", version="second")
+    assert [store.load(d.split, "it").provenance for d in before] == [d.provenance for d in before]
+
+
 @pytest.mark.parametrize("code", ["IT", "../it", "i", "it-it", ""])
 def test_a_language_code_must_be_usable_in_task_names(own_data, code):
     with pytest.raises(UserError, match="give a code such as it"):
