@@ -91,7 +91,8 @@ def _say(found, published, written: Sequence[str | Path]) -> None:
     overall = [c for c in found.comparisons if c.split == found.splits()[0]]
     significant = sum(c.significant("icat") for c in overall)
     print(
-        f"{len(found.models)} models in {len(found.languages)} languages ({languages}), {len(found.runs)} results"
+        f"{_count(len(found.models), 'model')} in {_count(len(found.languages), 'language')} ({languages}), "
+        f"{_count(len(found.runs), 'result')}"
     )
     if overall:
         print(f"{significant} of {len(overall)} comparisons of ICAT ({overall[0].split}) are significant")
@@ -100,7 +101,7 @@ def _say(found, published, written: Sequence[str | Path]) -> None:
     size = Path(written[0]).stat().st_size / 1e6
     print(
         f"wrote {written[0]} ({size:.1f} MB)"
-        + (f" and {len(written) - 1} other files" if written[1:] else "")
+        + (f" and {_count(len(written) - 1, 'other file')}" if written[1:] else "")
     )
 
 

@@ -88,7 +88,7 @@ def test_harness_folder_with_samples_gives_everything(harness_folder, report):
     assert {(c["kind"], c["split"]) for c in data["comparisons"]} == {
         (kind, split) for kind in ("models", "languages") for split in ("overall", "intra", "inter")
     }
-    assert not data["notices"]
+    assert [notice["level"] for notice in data["notices"]] == ["warning"]  # that it is the bundled sample
 
 
 def test_results_file_and_samples_file_can_be_given_themselves(harness_folder, report):
@@ -106,7 +106,7 @@ def test_results_under_a_name_of_the_users_own_are_found(harness_folder, report)
     path.rename(path.with_name(path.name.replace("results_", "out_")))
     data = report(harness_folder.root)
     assert data["runs"][0]["samples"]
-    assert not data["notices"]
+    assert [notice["level"] for notice in data["notices"]] == ["warning"]  # that it is the bundled sample
 
 
 def test_numbers_from_samples_equal_those_in_the_results_file(harness_folder, report):
