@@ -21,6 +21,10 @@ def main(argv: Sequence[str]) -> int:
     sys.argv = ["stereoset", "run", *argv]  # where the harness reads its arguments
     args = cli.parse_args()
     args.include_path = merged_include_paths(args)
+    if args.model == "stereoset-hf" and not any(
+        a.startswith(("--batch_size", "-b", "--config")) for a in argv
+    ):
+        args.batch_size = "auto"  # the harness's default is 1; our scores do not depend on it
     register_models()
     try:
         cli.execute(args)
@@ -54,6 +58,9 @@ def explain(error: Exception, args: argparse.Namespace) -> str:
         message += (
             f"; StereoSet is there in {', '.join([*LANGUAGES, *own])}; `lm_eval ls tasks` shows all others"
         )
+    name = args.model_args.get("pretrained") if isinstance(args.model_args, dict) else None
+    if isinstance(name, str) and name.startswith(("/", ".", "~")) and not Path(name).exists():
+        message = f"{name}: no such folder"  # the hub's complaint about a path is no help
     return (
         f"{message} [model {args.model}, {args.model_args or 'no model_args'}; STEREOSET_DEBUG=1 shows where]"
     )

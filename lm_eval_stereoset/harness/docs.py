@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.format import Example, split_of
-from lm_eval_stereoset.harness.tokens import Request, count
+from lm_eval_stereoset.harness.tokens import Request, count, warn_of_a_lost_head
 from lm_eval_stereoset.scoring.text import with_final_dot
 
 PACKAGES = ("lm-eval-stereoset", "lm_eval", "transformers", "torch", "datasets", "numpy")
@@ -38,6 +38,7 @@ def load_docs(
     # Splits in turn, so that --limit keeps some of each.
     rounds = zip_longest(*(dataset.examples for dataset in found))
     docs = [example_to_doc(e, language) for examples in rounds for e in examples if e is not None]
+    warn_of_a_lost_head(model_args)
     counts, normaliser = count([request for doc in docs for request in requests_of(doc)], model_args)
     names = {d.split: f"{d.provenance.data} {d.provenance.version}" for d in found}
     for i, doc in enumerate(docs):

@@ -6,6 +6,7 @@ are cut as the harness's `hf` model cuts them.
 """
 
 import logging
+import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -117,14 +118,30 @@ def is_seq2seq(name: str, model_args: Mapping[str, Any]) -> bool:
     """Encoder-decoder models get context and continuation cut separately."""
     if model_args.get("backend") in ("causal", "seq2seq"):
         return model_args["backend"] == "seq2seq"
-    from transformers import AutoConfig
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+
+    return model_type(name, model_args) in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+
+
+def model_type(name: str, model_args: Mapping[str, Any]) -> str | None:
+    """From the checkpoint's config; None for a tokenizer without a model beside it, as API models have."""
+    from transformers import AutoConfig
 
     options = _loading_options(model_args)
     if model_args.get("gguf_file"):
         options["gguf_file"] = model_args["gguf_file"]
     try:
-        config = AutoConfig.from_pretrained(model_args.get("pretrained") or name, **options)
-    except (OSError, ValueError, KeyError):  # a tokenizer without a model beside it, as API models have
-        return False
-    return config.model_type in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
+        return AutoConfig.from_pretrained(model_args.get("pretrained") or name, **options).model_type
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def warn_of_a_lost_head(model_args: Mapping[str, Any]) -> None:
+    """The harness's `hf` (0.4.13) ties mT5's output head to its embedding after loading: wrong scores, no error."""
+    ours = "lm_eval_stereoset.models.stereoset_hf" in sys.modules  # the model is made before the tasks
+    name = tokenizer_name(model_args)
+    if name and not ours and model_type(name, model_args) in ("mt5", "umt5"):
+        logger.warning(
+            "mT5 under --model hf: the harness replaces its output head by its embedding, so these scores are WRONG; "
+            "use `stereoset run --model stereoset-hf`"
+        )

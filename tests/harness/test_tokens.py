@@ -1,5 +1,7 @@
 """Counts of tokens must be those that the harness really scores."""
 
+import sys
+
 import pytest
 
 from lm_eval_stereoset.data.store import load
@@ -109,3 +111,18 @@ def test_a_tokenizer_that_does_not_exist_is_one_line(requests, tmp_path):
 def test_a_candidate_without_tokens_is_an_error(tiny_models):
     with pytest.raises(UserError, match="no token is left of candidate '<s>'"):
         tokens.count([("", "<s>")], {"pretrained": str(tiny_models["bos known"])})
+
+
+@pytest.mark.parametrize(("kind", "warned"), [("mt5", True), ("t5", False)])
+def test_a_model_whose_head_the_harness_loses_is_warned_of(tmp_path, caplog, monkeypatch, kind, warned):
+    monkeypatch.delitem(sys.modules, "lm_eval_stereoset.models.stereoset_hf", raising=False)
+    (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}"}}')
+    tokens.warn_of_a_lost_head({"pretrained": str(tmp_path)})
+    assert ("these scores are WRONG" in caplog.text) == warned
+
+
+def test_our_own_model_is_not_warned_of(tmp_path, caplog, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lm_eval_stereoset.models.stereoset_hf", object())
+    (tmp_path / "config.json").write_text('{"model_type": "mt5"}')
+    tokens.warn_of_a_lost_head({"pretrained": str(tmp_path)})
+    assert not caplog.text
