@@ -147,6 +147,10 @@ def test_own_data_become_a_task_with_one_command(run, tiny_models, tmp_path, exa
             "Tasks not found: stereoset_intra_xx; StereoSet is there in en, de",
         ),
         (["--model", "hf", "--model_args", "pretrained=no/such", "--tasks", "stereoset_intra_de"], "no/such"),
+        (
+            ["--model", "hf", "--model_args", "pretrained=./none", "--tasks", "stereoset_de"],
+            "./none: no such folder",
+        ),
         (["--model", "nobody", "--tasks", "stereoset_intra_de"], "nobody"),
         (
             ["--model", "dummy", "--tasks", "stereoset_intra_de", "--metadata", "data=nowhere"],
