@@ -36,23 +36,40 @@ def main(argv: Sequence[str]) -> None:
         raise UserError(f"--output {args.output}: the ending must be one of {', '.join(OUTPUTS)}")
 
     from lm_eval_stereoset import tables
+    from lm_eval_stereoset.data.store import about_file
     from lm_eval_stereoset.evaluation import evaluate
     from lm_eval_stereoset.files import atomic_write, write_json
+    from lm_eval_stereoset.versions import versions
 
     parts, about = read(args.predictions, args.language, args.data)
     table = evaluate(parts)
-    print(tables.to_text(table, about))
-    if args.output:
-        suffix = Path(args.output).suffix
-        if suffix == ".json":
-            write_json(args.output, tables.to_json(table))
-        else:
-            with atomic_write(args.output) as handle:
-                handle.write(tables.to_csv(table) if suffix == ".csv" else tables.to_markdown(table, about))
+    notes = [note_of(fields) for fields in about]
+    print(tables.to_text(table, notes))
+    if not args.output:
+        return
+    output = Path(args.output)
+    if output.suffix == ".json":
+        write_json(output, tables.to_json(table))
+    else:
+        with atomic_write(output) as handle:
+            handle.write(
+                tables.to_csv(table) if output.suffix == ".csv" else tables.to_markdown(table, notes)
+            )
+    write_json(about_file(output), {"language": about[0]["language"], "data": about, "packages": versions()})
 
 
-def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[dict, list[str]]:
-    """Scored examples per split, and lines that say which data and normaliser they are from."""
+def note_of(fields: dict) -> str:
+    """One line below the table, of what `read` says about a split."""
+    kind = "samples, " if "normaliser" in fields else ""
+    origin = " ".join(fields[key] for key in ("data", "version") if key in fields)
+    rest = (
+        f", sha256 {fields['sha256'][:12]}" if "sha256" in fields else f", normaliser {fields['normaliser']}"
+    )
+    return f"{fields['split']}/{fields['language']}: {kind}data {origin}{rest}"
+
+
+def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[dict, list[dict]]:
+    """Scored examples per split, and for each split which data and normaliser they are from."""
     samples = [file for file in files if file.endswith(".jsonl")]
     if samples and len(samples) < len(files):
         raise UserError("give either one prediction file (.json) or samples (.jsonl), not both")
@@ -75,12 +92,11 @@ def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[
     for split, predictions in read_predictions(files[0]).items():
         dataset = load(split, language, data)
         parts[split] = match(dataset.examples, predictions, f"{files[0]}, {split}")
-        origin = dataset.provenance
-        about.append(f"{split}/{language}: data {origin.data} {origin.version}, sha256 {origin.sha256[:12]}")
+        about.append({"split": split, "language": language} | dataset.describe())
     return parts, about
 
 
-def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, list[str]]:
+def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, list[dict]]:
     from lm_eval_stereoset.predictions import read_samples
 
     read = {file: read_samples(file) for file in files}
@@ -98,7 +114,7 @@ def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, lis
                 raise UserError(f"{file}: a second file with {split} samples; give one of each split")
             parts[split] = scored
             about.append(
-                f"{split}/{samples.language}: samples, data {', '.join(samples.data)}, "
-                f"normaliser {', '.join(samples.normalisers)}"
+                {"split": split, "language": samples.language, "data": ", ".join(samples.data)}
+                | {"normaliser": ", ".join(samples.normalisers)}
             )
     return parts, about

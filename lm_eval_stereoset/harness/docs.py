@@ -5,7 +5,6 @@ doc_to_text    what stands before the candidates
 doc_to_choice  the three candidates
 """
 
-import importlib.metadata
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
@@ -14,8 +13,7 @@ from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.format import Example, split_of
 from lm_eval_stereoset.harness.tokens import Request, count, warn_of_a_lost_head
 from lm_eval_stereoset.scoring.text import with_final_dot
-
-PACKAGES = ("lm-eval-stereoset", "lm_eval", "transformers", "torch", "datasets", "numpy")
+from lm_eval_stereoset.versions import versions
 
 # What this process has loaded, for the closing lines of `stereoset run`.
 loaded: list[dict[str, Any]] = []
@@ -49,7 +47,7 @@ def load_docs(
         "data": [{"split": d.split, "language": d.language} | d.describe() for d in found],
         "scoring": "mean log-likelihood of a candidate",
         "normaliser": normaliser,
-        "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
+        "packages": versions(),
     }
     if provenance is not None:
         provenance.update(about)

@@ -8,7 +8,6 @@ with pseudo-log-likelihoods.
 """
 
 import dataclasses
-import importlib.metadata
 import logging
 from pathlib import Path
 from typing import Any
@@ -35,11 +34,11 @@ from lm_eval_stereoset.scoring.loading import (
 )
 from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
 from lm_eval_stereoset.scoring.text import with_final_dot
+from lm_eval_stereoset.versions import versions
 
 logger = logging.getLogger(__name__)
 
 CACHED_AT_ONCE = 512  # examples scored before their scores are put into the cache: what a kill can lose
-PACKAGES = ("lm-eval-stereoset", "lm_eval", "transformers", "torch", "tokenizers")
 
 
 @register_model("stereoset-hf")
@@ -258,8 +257,7 @@ class StereoSetHF(HFLM):
         return settings | {"architecture": type(self.scored_model).__name__}
 
     def get_model_info(self) -> dict[str, Any]:
-        versions = {name: importlib.metadata.version(name) for name in PACKAGES}
-        return super().get_model_info() | {"stereoset": self.describe_scoring() | {"packages": versions}}
+        return super().get_model_info() | {"stereoset": self.describe_scoring() | {"packages": versions()}}
 
 
 def example_of_request(request: Instance) -> Example | None:

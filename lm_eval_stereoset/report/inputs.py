@@ -127,7 +127,8 @@ def _samples_run(argument: Argument) -> Run:
 
 def _scores_run(argument: Argument, content: dict[str, Any]) -> Run:
     path = argument.path
-    about = content.get("_about") or {}
+    note = store.about_file(path)  # written beside the scores
+    about = read_json(note) if note.is_file() else {}
     name = parse_file_name(path)
     language = argument.language or about.get("language") or name.language
     if not isinstance(language, str):

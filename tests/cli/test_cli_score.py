@@ -225,3 +225,12 @@ def test_samples_of_another_language_are_refused(tmp_path, samples, capsys):
     other.write_text(json.dumps(samples[0] | {"doc": samples[0]["doc"] | {"language": "fr"}}))
     assert score_samples(tmp_path, samples, str(other)) == 2
     assert "of several languages: de, fr" in capsys.readouterr().err
+
+
+def test_a_note_beside_the_table_says_which_data_it_is_from(score, predictions, tmp_path):
+    score(predictions, "-l", "de", "-o", tmp_path / "out.json")
+    note = json.loads((tmp_path / "out.about.json").read_text())
+    origin = load("intra", "de", "sample")
+    assert note["language"] == "de"
+    assert note["data"][0] == {"split": "intra", "language": "de"} | origin.describe()
+    assert "lm_eval" in note["packages"]
