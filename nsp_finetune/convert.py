@@ -3,12 +3,13 @@
 python -m nsp_finetune convert CHECKPOINT.pth --base MODEL_DIR --output DIR
 """
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, fit_head
+from lm_eval_stereoset.scoring.nsp_model import NSPModel, fit_head
 from nsp_finetune.models import new_model
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def convert(checkpoint: Path, base: str, output: Path, prefix: str | None = None
         model.core,
         model.head,
         model.tokenizer,
-        NSPSettings(settings.family, pair="tokenizer", prefix=prefix, label_step=label_step),
+        dataclasses.replace(settings, pair="tokenizer", prefix=prefix, label_step=label_step),
     )
     converted.save(output)
     return converted
@@ -51,8 +52,11 @@ def read_state(checkpoint: Path) -> Mapping[str, "torch.Tensor"]:
     try:
         saved: Any = torch.load(checkpoint, map_location="cpu", weights_only=True)
     except Exception as error:  # a pickle that is cut off or refused can raise nearly anything
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{checkpoint}: cannot be read as weights only ({reason})") from error
+        # torch's own text advises to switch the protection off, which nobody should
+        raise UserError(
+            f"{checkpoint}: not a checkpoint of weights alone: cut off, of another kind, or with code in it, which is "
+            f"refused ({type(error).__name__})"
+        ) from error
     state = saved.get("model_state_dict", saved) if isinstance(saved, dict) else None
     if not state or not all(isinstance(value, torch.Tensor) for value in state.values()):
         raise UserError(f"{checkpoint}: no weights in it (expected a dict with model_state_dict)")

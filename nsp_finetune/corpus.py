@@ -43,7 +43,10 @@ class Source:
 
 def resolve(corpora: Sequence[str], languages: Sequence[str]) -> list[Source]:
     """`corpora`: LANGUAGE=SOURCE for each language, or one source for all ("{language}" stands for the code)."""
-    named = dict(corpus.split("=", 1) for corpus in corpora if _is_named(corpus))
+    pairs = [corpus.split("=", 1) for corpus in corpora if _is_named(corpus)]
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise UserError("a language has two corpora; put its files into one folder: --corpus LANGUAGE=FOLDER")
     common = [corpus for corpus in corpora if not _is_named(corpus)]
     languages = list(dict.fromkeys([*languages, *named]))
     if not languages:
@@ -56,6 +59,13 @@ def resolve(corpora: Sequence[str], languages: Sequence[str]) -> list[Source]:
     if len(common) > 1:
         raise UserError(
             f"several corpora for the same languages ({', '.join(common)}); write LANGUAGE=SOURCE"
+        )
+    without = [language for language in languages if language not in named]
+    if common and not without:
+        raise UserError(f"{common[0]} is not used: every language has a corpus of its own; leave it out")
+    if named and without and not common:
+        raise UserError(
+            f"no corpus for {', '.join(without)}; add --corpus {without[0]}=SOURCE, or --corpus {WIKIPEDIA}"
         )
     default = common[0] if common else WIKIPEDIA
     if len(languages) > 1 and Path(default).exists() and not set(languages) <= set(named):

@@ -1,6 +1,7 @@
 """All settings of a training run: defaults, presets (YAML, the paper's values), command line; in that order."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,6 +72,12 @@ class TrainSettings:
         ):
             if getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, is {getattr(self, name)}")
+        for name in ("core_lr", "head_lr", "clip"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise UserError(f"{name} must be a number above 0, is {getattr(self, name)}")
+        for name in ("weight_decay", "warmup_steps", "loader_workers", "seed", "patience"):
+            if getattr(self, name) is not None and not getattr(self, name) >= 0:
+                raise UserError(f"{name} must not be below 0, is {getattr(self, name)}")
         for name in ("max_examples", "eval_every", "test_examples"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise UserError(f"{name} must be at least 1, is {getattr(self, name)}")

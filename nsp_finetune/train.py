@@ -186,6 +186,8 @@ class Run:
                     self.log()
                 if last or (step + 1) % eval_steps == 0:
                     self.validate()
+                if self.progress["stopped"] and self.collect()[3]:
+                    self.log()  # what has come since the last point of the curve
                 if last or self.progress["stopped"] or (step + 1) % save_steps == 0:
                     self.save()
                 if self.progress["stopped"]:
@@ -249,7 +251,10 @@ class Run:
                 size = torch.tensor(len(labels), device=labels.device)
                 self.sums += torch.stack([loss.detach(), right.sum(), silent.sum(), size])
         self.rates = {f"{group['name']}_lr": group["lr"] for group in self.optimizer.param_groups}
-        accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        norm = accelerator.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        # In fp16 an overflow is expected now and then, and the scaler skips the step by itself.
+        if accelerator.scaler is None and not math.isfinite(norm):
+            raise UserError(self.diverged())
         self.optimizer.step()
         if not accelerator.optimizer_step_was_skipped:  # an overflow in fp16
             self.scheduler.step()
@@ -268,13 +273,16 @@ class Run:
         loss, right, silent, pairs = self.collect()
         self.progress["window"] = [0.0] * 4
         if not math.isfinite(loss):
-            raise UserError(
-                f"the loss is not a number any more at step {self.progress['step']}; resume from the last checkpoint "
-                "with a lower learning rate or --mixed-precision no"
-            )
+            raise UserError(self.diverged())
         point = {"loss": loss / pairs, "accuracy": right / pairs, "no_answer": silent / pairs, **self.rates}
         self.note("train", point)
         self.bar.set_postfix(loss=f"{point['loss']:.3f}", accuracy=f"{point['accuracy']:.3f}")
+
+    def diverged(self) -> str:
+        return (
+            f"the training has diverged at step {self.progress['step']}: loss or gradient is not a number any more; "
+            "start again in another --output with a lower learning rate or --mixed-precision no"
+        )
 
     def validate(self) -> None:
         """Accuracy on validation pairs; the best weights are kept if the run may stop early."""
@@ -312,7 +320,8 @@ class Run:
         return accelerator.reduce(mine, "sum")
 
     def save(self) -> None:
-        self.collect()
+        if not math.isfinite(self.collect()[0]):
+            raise UserError(self.diverged())  # rather than push good checkpoints out
         folder, keep = self.folder / "checkpoints", self.settings.keep_checkpoints
         checkpoints.save(self.accelerator, folder, self.progress["step"], self.progress, keep)
 

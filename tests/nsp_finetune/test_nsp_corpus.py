@@ -85,6 +85,9 @@ def test_fingerprint_follows_the_contents_not_the_place(tmp_path):
         ([], ["xx"], "'xx' has no sentence splitter here; the languages are en, de, fr, es, tr"),
         (["de=missing.jsonl"], [], "missing.jsonl: no such file"),
         (["a/b", "c/d"], ["de"], "several corpora"),
+        (["de=a.jsonl", "de=b.jsonl"], [], "a language has two corpora"),
+        (["de=a.jsonl", "b.jsonl"], [], "b.jsonl is not used"),
+        (["de=a.jsonl"], ["de", "fr"], "no corpus for fr"),
         (["."], ["de", "fr"], "cannot be the corpus of several languages"),
     ],
 )

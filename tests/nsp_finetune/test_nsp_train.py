@@ -266,6 +266,17 @@ def test_fp16_without_a_gpu_is_one_line(bases, pairs, tmp_path):
         train(short(bases, mixed_precision="fp16"), pairs, tmp_path / "model")
 
 
+def test_a_run_that_diverges_stops_and_keeps_its_good_checkpoints(bases, pairs, tmp_path):
+    """The gradient is looked at before it reaches the weights, so no checkpoint holds anything but numbers."""
+    from safetensors.numpy import load_file
+
+    settings = short(bases, core_lr=1e30, head_lr=1e30, checkpoint_every=0.05, keep_checkpoints=50)
+    with pytest.raises(UserError, match=r"has diverged at step .*start again in another --output"):
+        train(settings, pairs, tmp_path / "out")
+    for file in tmp_path.rglob("model*.safetensors"):
+        assert all(np.isfinite(tensor).all() for tensor in load_file(file).values()), file
+
+
 def test_too_little_disk_is_said_before_training(bases, pairs, tmp_path, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**12, 10**12, 10))
