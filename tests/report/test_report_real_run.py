@@ -50,7 +50,9 @@ def test_report_of_a_real_run_knows_where_its_numbers_come_from(folder, report):
     # A page may be published: folders of the machine stay out of it.
     assert {run["normaliser"] for run in data["runs"]} == {"tokens of tiny-gpt2", "tokens of tiny-bert"}
     assert str(folder.parent) not in data["path"].read_text("utf-8")
-    assert not [n for n in data["notices"] if n["level"] == "warning"]
+    warnings = [n["text"] for n in data["notices"] if n["level"] == "warning"]
+    assert len(warnings) == 1
+    assert "on the small sample" in warnings[0]
     assert {(c["kind"], c["split"]) for c in data["comparisons"]} == {
         ("models", "overall"), ("models", "intra"), ("models", "inter"), ("languages", "intra"),
     }  # fmt: skip
