@@ -20,6 +20,7 @@ NEVER, PERSON, NOTE = "never", "person", "note"
 class Kind:
     grade: str
     meaning: str
+    needs_english: bool = False  # can only be seen beside the English text
 
 
 KINDS = {
@@ -30,9 +31,9 @@ KINDS = {
     "blank_elsewhere": Kind(PERSON, "BLANK in a text whose English has none"),
     "identical_candidates": Kind(PERSON, "two candidates are the same"),
     "sentence_differs": Kind(PERSON, "a sentence is not the context with its word"),
-    "left_in_english": Kind(PERSON, "a sentence is still English"),
+    "left_in_english": Kind(PERSON, "a sentence is still English", needs_english=True),
     "target_not_in_context": Kind(PERSON, "the target does not occur in the context"),
-    "much_longer": Kind(PERSON, "a sentence is three times as long as the English"),
+    "much_longer": Kind(PERSON, "a sentence is three times as long as the English", needs_english=True),
     "word_punctuation": Kind(PERSON, "a word has punctuation in it"),
     "quote_as_apostrophe": Kind(PERSON, "a quotation mark stands for an apostrophe"),
     "several_words": Kind(NOTE, "a candidate word is several words"),

@@ -22,6 +22,7 @@ class Change:
     before: str
     after: str
     rule: str
+    split: str
 
 
 def names(split: str, kinds: tuple[str, ...] = KINDS) -> list[str]:

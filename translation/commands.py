@@ -1,22 +1,27 @@
 """What each `stereoset translate` step does and tells the user; the work itself is in the modules."""
 
 import argparse
-import json
 import re
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 from lm_eval_stereoset.data.format import SPLITS
 from lm_eval_stereoset.data.store import data_folder, file_in
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import atomic_write, write_json
+from lm_eval_stereoset.files import write_json
 from translation import backends, checks, rules, steps
 from translation import plan as planning
 from translation.backends import Backend
 from translation.folder import Folder, read_translated
 from translation.memory import Memory
-from translation.source import SOURCE_LANGUAGE, assemble, by_id, load_english, words_that_differ
+from translation.run import too_long, translate
+from translation.source import (
+    SOURCE_LANGUAGE,
+    assemble,
+    by_id,
+    load_english,
+    words_that_differ,
+)
 
 LANGUAGE_CODE = r"[a-z]{2,3}(_[a-z0-9]+)*"  # as `stereoset data add` takes it
 
@@ -63,7 +68,7 @@ def english_if_there(args: argparse.Namespace, translated: dict, fetch: bool = T
 
 
 def do_repair(args: argparse.Namespace) -> None:
-    from translation.repair import repair
+    from translation.repair import repair, save
 
     source = input_folder(args, "raw")
     target = Folder(args.output or working_folder(args) / "repaired", args.language)
@@ -72,16 +77,12 @@ def do_repair(args: argparse.Namespace) -> None:
             "--output is the --input folder; the translation as it came must stay: choose another"
         )
     rules_ = rules.load(args.language, args.rules)
+    if source.has_record():
+        source.notice_edits(adopt=True)
     source_data = source.read()
     result = repair(source_data, rules_, args.manual_fixes)
     report = result.report()
-    kept = target.write(result.data)
-    with atomic_write(target.beside("changes.jsonl")) as handle:
-        for change in result.changes:
-            handle.write(json.dumps(asdict(change), ensure_ascii=False) + "\n")
-        for example, rule in result.dropped:
-            dropped = {"example": example, "column": None, "before": None, "after": None, "rule": rule}
-            handle.write(json.dumps(dropped, ensure_ascii=False) + "\n")
+    kept, gone = save(result, source, target)
     english = english_if_there(args, source_data, fetch=False)
     steps.save(target.beside("steps.json"), [steps.count(name, data, english) for name, data in result.steps])
     if args.report:
@@ -92,7 +93,7 @@ def do_repair(args: argparse.Namespace) -> None:
     for row in report:
         print(f"  {row['step']:<{width}}  {row['intra']}/{row['inter']}")
     if kept:
-        print(f"{kept} reviewed examples stay as the reviewers left them")
+        print(f"{kept} reviewed examples stay as the reviewers left them ({gone} of them dropped)")
     print(f"written: {target.path} (changes: {target.beside('changes.jsonl').name})")
 
 
@@ -162,6 +163,7 @@ def _open(args: argparse.Namespace, create: bool = True) -> tuple[dict, Backend,
             "--target-code names the translator's own, e.g. --to pt_br --target-code pt-BR"
         )
     english = load_english(args.data, [args.split] if args.split else SPLITS)
+    args.english_sizes = {split: len(examples) for split, examples in english.items()}
     if args.limit:
         english = {split: examples[: args.limit] for split, examples in english.items()}
     codes = args.source_code or SOURCE_LANGUAGE, args.target_code or args.language
@@ -184,13 +186,13 @@ def _plan(args: argparse.Namespace, english: dict, backend: Backend, memory: Mem
     print(planning.describe(made))
     if odd := words_that_differ(english.get("intra", [])):
         print(f"{len(odd)} intra examples have a word that is not the one in its sentence, e.g. {odd[0]}")
+    if refused := too_long(made.missing, backend):
+        raise planning.refusal(refused, english)
     _within(args, made.cost(made.missing_characters))
     return made
 
 
 def _run(args: argparse.Namespace) -> None:
-    from translation.run import translate
-
     english, backend, memory = _open(args)
     folder = Folder(working_folder(args) / "raw", args.language)
     _keep_whole(folder, english)
@@ -201,11 +203,9 @@ def _run(args: argparse.Namespace) -> None:
         memory.close()
     print(f"{outcome.asked} strings translated, {len(made.unique) - len(made.missing)} were stored already")
     if outcome.refused:
-        text, why = next(iter(outcome.refused.items()))
-        raise UserError(
-            f"{len(outcome.refused)} texts were refused, e.g. {text[:60]!r} ({why}); all other answers are stored"
-        )
+        raise planning.refusal(outcome.refused, english)
     kept = folder.write({s: [assemble(e, answers) for e in examples] for s, examples in english.items()})
+    folder.set_english_sizes(folder.english_sizes() | args.english_sizes)
     if outcome.lost_blank:
         print(
             f"BLANK was lost in {len(outcome.lost_blank)} texts; repair tries to restore it, review has the rest"
@@ -287,12 +287,40 @@ def do_build(args: argparse.Namespace) -> None:
     from translation.build import build
 
     name = args.name or args.language
-    built = build(input_folder(args, "repaired"), name, args.drop_unresolved)
+    folder = input_folder(args, "repaired")
+    built = build(folder, name, _english_sizes(args, folder), args.drop_unresolved)
     for dataset in built.datasets:
         print(f"{dataset.split}/{name}: {len(dataset.examples)} examples, {dataset.path}")
+        if (split := dataset.split) in built.partial:
+            print(
+                f"warning: {split}/{name} is partial: {len(dataset.examples)} of {built.partial[split]} English "
+                f"examples; its results carry the data version {dataset.provenance.version!r}. For the whole: "
+                f"`stereoset translate all` without --limit, then build again",
+                file=sys.stderr,
+            )
     if built.left_out:
         print(f"left out: {len(built.left_out)} examples without BLANK or with an empty text")
     print(
         f"tasks: {', '.join(built.tasks)}; try\n"
         f"  stereoset run --model hf --model_args pretrained=MODEL --tasks {built.tasks[-1]}"
     )
+
+
+def _english_sizes(args: argparse.Namespace, folder: Folder) -> dict[str, int]:
+    """How many English examples there are, by split: as `run` noted it, else from the data itself."""
+    data = folder.read()
+    noted = folder.english_sizes()
+    if set(data) <= set(noted):
+        return noted
+    english = english_if_there(args, data, fetch=False)
+    known = {
+        split: len(english[split])
+        for split, examples in data.items()
+        if split in english and all(e.id in english[split] for e in examples)
+    }
+    if unknown := [split for split in data if split not in known | noted]:
+        print(
+            f"{', '.join(unknown)}: not compared with the English data (--data names it), so nobody has "
+            "checked that no example is missing"
+        )
+    return known | noted

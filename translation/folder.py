@@ -3,10 +3,12 @@
 <split>/<language>.jsonl   the examples (a text may still be empty or lack its BLANK: that is seen to later)
 <language>.reviews.jsonl   every verdict of a reviewer, oldest first: who, when, before, after
 <language>.written.json    fingerprints of the examples as the last command wrote them here, so that an
-                           example edited by hand in its file is recognised, and kept
+                           example edited or deleted by hand in its file is recognised, and kept so
+<language>.english.json    how many English examples there are in all, to tell a part from the whole
 """
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
@@ -27,6 +29,7 @@ from lm_eval_stereoset.files import atomic_write, read_json, write_json
 from translation.columns import fingerprint, names, put
 
 BY_HAND = "edited in the file"
+ABSENT = ""  # in a record, beside fingerprints: the example may as well not be in the file
 
 
 @dataclass(frozen=True)
@@ -137,18 +140,19 @@ class Folder:
         # The record goes first and then knows the old and the new: a kill in between looks like no edit.
         for keep_old in (True, False):
             for split, examples in final.items():
-                for id_, example in examples.items():
-                    known = written.setdefault(split, {}).setdefault(id_, [])
-                    written[split][id_] = (known if keep_old else []) + (
-                        [fingerprint(example)] if example else []
-                    )
+                record = written.setdefault(split, {})
+                for id_ in [*examples, *(id_ for id_ in record if id_ not in examples)]:
+                    example = examples.get(id_)
+                    new = [fingerprint(example)] if example else []
+                    record[id_] = [*(record.get(id_) or [ABSENT]), *(new or [ABSENT])] if keep_old else new
             write_json(self.beside("written.json"), written)
             for split, examples in final.items() if keep_old else ():
                 write_examples(self.file(split), [example for example in examples.values() if example])
         return sum((split, id_) in reviewed for split, examples in final.items() for id_ in examples)
 
     def notice_edits(self, adopt: bool = False) -> None:
-        """Takes examples that were edited in their file into the reviews, so that they are kept.
+        """Takes examples that were edited in their file into the reviews, so that they are kept; one that
+        was deleted there is a person's drop.
 
         `adopt` starts the record of a file that no command has written: as it is, it is nobody's edit.
         """
@@ -157,7 +161,7 @@ class Folder:
         found = []
         for split in SPLITS:
             path = self.file(split)
-            if not path.is_file():
+            if not path.is_file():  # not one example, but the whole: it is to be made anew
                 continue
             if split not in written and adopt:
                 written[split] = {e.id: [fingerprint(e)] for e in read_translated(path, split)}
@@ -167,19 +171,41 @@ class Folder:
                     f"{path}: exists and was not written by this command; choose another output folder, "
                     "or move the file away"
                 )
-            for example in read_translated(path, split):
-                known = written[split].get(example.id, [])
-                if fingerprint(example) in known:
-                    continue
-                earlier = reviewed.get((split, example.id))
+            there = {example.id: example for example in read_translated(path, split)}
+            edited = [e.id for e in there.values() if fingerprint(e) not in written[split].get(e.id, [])]
+            deleted = [
+                id_
+                for id_, known in written[split].items()
+                if id_ not in there and known and ABSENT not in known and not _dropped(reviewed, split, id_)
+            ]
+            for id_ in edited + deleted:
+                known, earlier = written[split].get(id_), reviewed.get((split, id_))
                 found.append(
                     Review(
-                        split, example.id, "corrected", BY_HAND, now(), known[-1] if known else "",
-                        earlier.after if earlier else None, example.to_dict(),
+                        split, id_, "corrected" if id_ in there else "drop", BY_HAND, now(),
+                        known[-1] if known else "", earlier.after if earlier else None,
+                        there[id_].to_dict() if id_ in there else None,
                     )
                 )  # fmt: skip
+            if deleted:
+                print(
+                    f"{len(deleted)} examples were deleted in {path}, e.g. {deleted[0]}; they stay dropped "
+                    f"(kept in {self.beside('reviews.jsonl').name}; put the line back to undo it)",
+                    file=sys.stderr,
+                )
         if found:
             self.add_reviews(found)
+
+    def has_record(self) -> bool:
+        return self.beside("written.json").is_file()
+
+    def english_sizes(self) -> dict[str, int]:
+        """How many examples the English data has, by split, as far as that is known here."""
+        path = self.beside("english.json")
+        return read_json(path) if path.is_file() else {}
+
+    def set_english_sizes(self, sizes: Mapping[str, int]) -> None:
+        write_json(self.beside("english.json"), dict(sizes))
 
     def in_order(self, split: str, examples: Mapping[str, Example]) -> list[Example]:
         """The examples as they were first written here, which is the order of the English data."""
@@ -189,6 +215,10 @@ class Folder:
     def _written(self) -> dict[str, dict[str, list[str]]]:
         path = self.beside("written.json")
         return read_json(path) if path.is_file() else {}
+
+
+def _dropped(reviewed: Mapping[tuple[str, str], Review], split: str, id_: str) -> bool:
+    return (split, id_) in reviewed and reviewed[split, id_].after is None
 
 
 def with_review(example: Example, review: Review | None) -> Example | None:

@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS answers (
     at      TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
     PRIMARY KEY (backend, source, target, text)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS made (name TEXT PRIMARY KEY);  -- at the service, to be removed again
 CREATE TABLE IF NOT EXISTS runs (
     backend TEXT NOT NULL, strings INTEGER NOT NULL, characters INTEGER NOT NULL, seconds REAL NOT NULL
 );
@@ -94,6 +95,19 @@ class Memory:
                 "SELECT sum(strings), sum(seconds) FROM runs WHERE backend = ?", self.key[:1]
             ).fetchone()
         return strings / seconds if seconds else None
+
+    def note_made(self, name: str) -> None:
+        """Something that a run makes at the service, noted first: should it be killed, the next removes it."""
+        with self._told("written"), self._lock:
+            self._connection.execute("INSERT OR IGNORE INTO made VALUES (?)", (name,))
+
+    def note_removed(self, name: str) -> None:
+        with self._told("written"), self._lock:
+            self._connection.execute("DELETE FROM made WHERE name = ?", (name,))
+
+    def left_behind(self) -> list[str]:
+        with self._told("read"), self._lock:
+            return [name for (name,) in self._connection.execute("SELECT name FROM made")]
 
     @contextmanager
     def only_run(self) -> Iterator[None]:

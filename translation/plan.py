@@ -4,7 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from lm_eval_stereoset.data.format import Example
-from translation.source import strings_of
+from lm_eval_stereoset.errors import UserError
+from translation.columns import get
+from translation.source import strings_of, translated_columns
 
 SECONDS_PER_STRING = 0.2  # a request over the network; replaced by the measured speed once there is one
 
@@ -80,6 +82,24 @@ def describe(plan: Plan) -> str:
     basis = "measured in earlier runs" if plan.strings_per_second else "a guess until the first run"
     lines.append(f"time: about {duration(plan.seconds)} ({basis})")
     return "\n".join(lines)
+
+
+def refusal(refused: Mapping[str, str], english: Mapping[str, Sequence[Example]]) -> UserError:
+    """Names the examples whose texts the translator does not take, and the way out."""
+    texts, why = len(refused), next(iter(refused.values()))
+    where = [
+        f"{split} {example.id} ({column})"
+        for split, examples in english.items()
+        for example in examples
+        for column in translated_columns(split)
+        if get(example, column) in refused
+    ]
+    named = ", ".join(where[:5]) + (f" and {len(where) - 5} more" if len(where) > 5 else "")
+    return UserError(
+        f"{texts} {'text was' if texts == 1 else 'texts were'} refused ({why}), in {named}; shorten the English "
+        "text in a copy of <split>/en.jsonl in a folder given with --data, or take another --backend; every "
+        "answer so far is stored and will not be asked again"
+    )
 
 
 def duration(seconds: float) -> str:

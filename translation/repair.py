@@ -2,16 +2,19 @@
 
 import csv
 import difflib
+import json
 import re
 import string
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from lm_eval_stereoset.data.format import BLANK, SPLITS, Example
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import atomic_write
 from translation.columns import Change, get, names, put, rebuilt, target_missing
+from translation.folder import BY_HAND, Folder, with_review
 from translation.rules import Rule, Rules
 
 Data = dict[str, list[Example]]
@@ -23,7 +26,7 @@ class Repaired:
     data: Data
     steps: list[tuple[str, Data]]  # the data as it was after each step, raw first
     changes: list[Change] = field(default_factory=list)
-    dropped: list[tuple[str, str]] = field(default_factory=list)  # example id, rule
+    dropped: list[tuple[str, str, str]] = field(default_factory=list)  # split, example id, rule
 
     def report(self) -> list[dict[str, str | int]]:
         """Problem counts after each step; a split that is not there has no problems to count: 0."""
@@ -53,6 +56,42 @@ def repair(data: Data, rules: Rules, manual_fixes: Path | None = None) -> Repair
                     result.data[split] = [_apply(rule, e, split, result.changes) for e in result.data[split]]
         result.steps.append((step.name, dict(result.data)))
     return result
+
+
+def save(result: Repaired, source: Folder, target: Folder) -> tuple[int, int]:
+    """Writes the data and the record of what the rules did; a person's review wins over any rule.
+
+    Returns how many examples stay as a person left them, and how many of these are dropped.
+    """
+    target.notice_edits()
+    reviewed = target.reviewed()
+    wanted = {key for key, review in reviewed.items() if review.after is not None}
+    for split, raw in result.steps[0][1].items():  # a rule may not drop what a person has corrected
+        by_id = {e.id: e for e in result.data[split]}
+        result.data[split] = [by_id.get(e.id, e) for e in raw if e.id in by_id or (split, e.id) in wanted]
+    result.dropped = [d for d in result.dropped if d[:2] not in wanted]
+    result.dropped += [
+        (split, id_, f"{BY_HAND}: {source.file(split)}")
+        for (split, id_), review in source.reviewed().items()
+        if review.after is None and split in result.data
+    ]
+    overruled = {
+        (split, e.id)
+        for split, examples in result.data.items()
+        for e in examples
+        if with_review(e, reviewed.get((split, e.id))) != e
+    }
+    result.changes = [change for change in result.changes if (change.split, change.example) not in overruled]
+    kept = target.write(result.data)
+    target.set_english_sizes(source.english_sizes())
+    nothing = dict.fromkeys(("column", "before", "after"))
+    dropped = [
+        {"example": id_} | nothing | {"rule": rule, "split": split} for split, id_, rule in result.dropped
+    ]
+    with atomic_write(target.beside("changes.jsonl")) as handle:
+        for line in [*map(asdict, result.changes), *dropped]:
+            handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+    return kept, sum(reviewed[key].after is None for key in overruled)
 
 
 def _apply(rule: Rule, example: Example, split: str, changes: list[Change]) -> Example:
@@ -123,7 +162,7 @@ def _with_closest_word(example: Example, rule: Rule) -> Example:
 def _changed(before: Example, after: Example, rule: str, split: str, changes: list[Change]) -> Example:
     for column in names(split) if after is not before else ():
         if get(before, column) != get(after, column):
-            changes.append(Change(before.id, column, get(before, column), get(after, column), rule))
+            changes.append(Change(before.id, column, get(before, column), get(after, column), rule, split))
     return after
 
 
@@ -148,7 +187,7 @@ def _apply_sheets(result: Repaired, rule: Rule, folder: Path) -> None:
                     after = put(after, ours, row[theirs])
             drop = sheet.get("drop_if")
             if drop and drop["contains"] in row[drop["column"]]:
-                result.dropped.append((example.id, f"{rule.name}: {sheet['file']}"))
+                result.dropped.append((split, example.id, f"{rule.name}: {sheet['file']}"))
                 del examples[example.id]
                 continue
             name = f"{rule.name}: {sheet['file']}"

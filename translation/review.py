@@ -15,7 +15,7 @@ from lm_eval_stereoset.errors import UserError
 from translation import sheet
 from translation.checks import KINDS, NEVER, problems
 from translation.columns import fingerprint, get, put, rebuilt
-from translation.folder import Folder, Review, now
+from translation.folder import BY_HAND, Folder, Review, now
 from translation.source import translated_columns
 from translation.steps import English
 
@@ -182,6 +182,10 @@ def _verdict(
                 f"{earlier.by} has given a verdict already ({earlier.verdict}); --replace overrules it"
             )
         example = _parse(earlier.before, split)
+    elif example is None and earlier and earlier.by == BY_HAND:
+        if verdict == "drop":
+            return None
+        raise UserError(f"{split} example {id_} was deleted in its file; put the line back to review it")
     elif example is None or fingerprint(example) != shown:
         raise UserError(
             f"the sheet was made for other data: {split} example {id_} is "

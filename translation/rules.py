@@ -1,5 +1,9 @@
 """Repair rules as data: one YAML file per language in rules/, `generic.yaml` for all others.
 
+A file with `include: generic` adds to the generic rules instead of replacing them: a step with the name of
+a generic step adds its rules after that step's own, a rule with the name of one of these takes its place,
+and a step of another name comes after the step that it follows in the file.
+
 A file has named steps; a step has rules, applied in order to every example. Problems are counted after
 each step. A rule has a `name`, optional limits and one action:
 
@@ -34,6 +38,8 @@ from translation.columns import KINDS, names
 ACTIONS = (
     "replace", "regex", "keep", "strip", "set", "closest_word", "manual_fixes", "rebuild_sentences",
 )  # fmt: skip
+KEYS = ("language", "include", "steps")
+GENERIC = "generic"
 LIMITS = ("name", "splits", "columns", "examples", "when")
 CONDITIONS = ("target", "target_missing", "blank_missing")
 
@@ -74,7 +80,7 @@ def load(language: str, path: Path | str | None = None) -> Rules:
     folder = resources.files("translation") / "rules"
     file = folder / f"{language}.yaml"
     if not file.is_file():
-        file = folder / "generic.yaml"
+        file = folder / f"{GENERIC}.yaml"
     return parse(file.read_text(encoding="utf-8"), f"rules/{file.name}")
 
 
@@ -85,7 +91,35 @@ def parse(text: str, where: str) -> Rules:
         raise UserError(f"{where}: not valid YAML: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("steps"), list):
         raise UserError(f"{where}: needs a list called steps")
-    return Rules(where, tuple(_step(step, where) for step in content["steps"]))
+    _known(content, KEYS, where)
+    steps = [_step(step, where) for step in content["steps"]]
+    if "include" not in content:
+        return Rules(where, tuple(steps))
+    if content["include"] != GENERIC:
+        raise UserError(f"{where}: include can only be {GENERIC}, not {content['include']!r}")
+    return Rules(f"{where} with rules/{GENERIC}.yaml", _merged(list(load(GENERIC).steps), steps, where))
+
+
+def _merged(generic: list[Step], own: list[Step], where: str) -> tuple[Step, ...]:
+    """The generic steps with a file's own among them, in the order of both."""
+    place = 0
+    for step in own:
+        if step.name not in [s.name for s in generic]:
+            generic.insert(place, step)
+        else:
+            at = next(i for i, s in enumerate(generic) if s.name == step.name)
+            if at < place:
+                raise UserError(
+                    f"{where}: step {step.name!r} comes twice, or earlier in {GENERIC}.yaml than here"
+                )
+            replaced = {rule.name: rule for rule in step.rules}
+            if len(replaced) < len(step.rules):
+                raise UserError(f"{where}: two rules of step {step.name!r} have the same name")
+            rules = [replaced.pop(rule.name, rule) for rule in generic[at].rules]
+            generic[at] = Step(step.name, (*rules, *(r for r in step.rules if r.name in replaced)))
+            place = at
+        place += 1
+    return tuple(generic)
 
 
 def _step(content: Any, where: str) -> Step:

@@ -29,12 +29,14 @@ def translate(
     stored = memory.get(wanted)
     missing = [text for text in wanted if text not in stored]
     outcome = Outcome()
+    outcome.refused = too_long(missing, backend)
+    missing = [text for text in missing if text not in outcome.refused]
     if missing:
-        _refuse_long(missing, backend)
         with memory.only_run():
             # Another process may have finished in between; what it has stored is not asked again.
             stored = memory.get(missing)
             missing = [text for text in missing if text not in stored]
+            backend.memory = memory
             with backend:
                 _send(missing, sum(map(len, wanted)), backend, memory, outcome, quiet)
     answers = memory.get(wanted)
@@ -42,16 +44,13 @@ def translate(
     return answers, outcome
 
 
-def _refuse_long(texts: Sequence[str], backend: Backend) -> None:
-    """Before anything is paid for: a text that the translator cannot take."""
-    if backend.max_bytes is None:
-        return
-    for text in texts:
-        if (size := len(text.encode("utf-8"))) > backend.max_bytes:
-            raise UserError(
-                f"a text has {size} bytes, the translator takes {backend.max_bytes} at most; "
-                f"shorten it in the English data; it begins {text[:60]!r}"
-            )
+def too_long(texts: Sequence[str], backend: Backend) -> dict[str, str]:
+    """Texts that the translator cannot take, and why: known before anything is paid for."""
+    limit = backend.max_bytes
+    sizes = {text: len(text.encode("utf-8")) for text in texts} if limit is not None else {}
+    return {
+        t: f"{size} bytes, the translator takes {limit} at most" for t, size in sizes.items() if size > limit
+    }
 
 
 def _send(

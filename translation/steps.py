@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from lm_eval_stereoset.data.format import SPLITS, Example
@@ -21,17 +21,20 @@ class StepCounts:
     examples: dict[str, int]  # by split
     kinds: dict[str, dict[str, int]]  # by split and kind of problem
     targets: dict[str, dict[str, int]]  # by split and English target term: targets not in their context
+    beside_english: dict[str, int] = field(default_factory=dict)  # by split: examples with their English
 
 
 def count(step: str, data: Data, english: English) -> StepCounts:
-    kinds, targets = {}, {}
+    kinds, targets, compared = {}, {}, {}
     for split, examples in data.items():
         found = problems_of(examples, english.get(split, {}))
         counts = Counter(kind for kinds_ in found.values() for kind in kinds_)
         kinds[split] = {kind: counts[kind] for kind in KINDS if counts[kind]}
         missing = Counter(e.target_original for e in examples if target_missing(e))
         targets[split] = dict(sorted(missing.items(), key=lambda item: (-item[1], item[0])))
-    return StepCounts(step, {split: len(examples) for split, examples in data.items()}, kinds, targets)
+        compared[split] = sum(example.id in english.get(split, {}) for example in examples)
+    sizes = {split: len(examples) for split, examples in data.items()}
+    return StepCounts(step, sizes, kinds, targets, compared)
 
 
 def save(path: Path, steps: list[StepCounts]) -> None:
@@ -52,8 +55,20 @@ def load(path: Path) -> list[StepCounts]:
 def kinds_table(steps: list[StepCounts]) -> str:
     """One row a kind of problem, one column a step, intra/inter in each cell."""
     kinds = [k for k in KINDS if any(k in step.kinds.get(s, {}) for step in steps for s in SPLITS)]
-    rows = [[KINDS[kind].meaning, *(_cell(step.kinds, kind) for step in steps)] for kind in kinds]
-    return _table(["examples (intra/inter) in which", *(step.step for step in steps)], rows)
+    rows = [
+        [KINDS[kind].meaning, *(_cell(_looked_for(step, kind), kind) for step in steps)] for kind in kinds
+    ]
+    table = _table(["examples (intra/inter) in which", *(step.step for step in steps)], rows)
+    if any(len(_looked_for(step, kind)) < len(step.kinds) for step in steps for kind in kinds):
+        table += "\n- not looked for: the English text was not there"
+    return table
+
+
+def _looked_for(step: StepCounts, kind: str) -> Mapping[str, Mapping[str, int]]:
+    """The counts of the splits in which the kind could be seen: without English 0 would be a lie."""
+    if not KINDS[kind].needs_english:
+        return step.kinds
+    return {split: counts for split, counts in step.kinds.items() if step.beside_english.get(split)}
 
 
 def targets_table(steps: list[StepCounts]) -> str:

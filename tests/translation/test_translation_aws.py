@@ -1,14 +1,19 @@
 """Amazon Translate: a real boto3 client against a stand-in of the service on loopback."""
 
 import json
+import re
 from collections import Counter
 
 import pytest
 from translation_examples import english_examples, unique_strings
 from translation_stand_in import pseudo
 
-from lm_eval_stereoset.data.format import BLANK
+from lm_eval_stereoset.data.format import BLANK, write_examples
+from translation.backends.aws import AmazonTranslate
+from translation.columns import get, put
 from translation.folder import Folder
+from translation.memory import Memory
+from translation.source import translated_columns
 
 FAST = ("--timeout", "0.5", "--attempts", "4", "--concurrency", "6")
 
@@ -145,7 +150,9 @@ def test_text_over_the_limit_is_refused_before_anything_is_paid(run, amazon, eng
     lengthen(english, 10_001)
     code, _, err = run()
     assert code == 2
-    assert "10000" in err
+    assert "10001 bytes, the translator takes 10000 at most" in err
+    assert "inter e0 (context)" in err
+    assert "--data" in err
     assert len(err.splitlines()) == 1
     assert (amazon.asked, amazon.calls) == ([], [])
 
@@ -155,10 +162,82 @@ def test_text_the_service_finds_too_long_does_not_stop_the_others(run, amazon, t
     amazon.misbehave = lambda text, times: "too long" if text == victim else None
     code, _, err = run()
     assert code == 2
-    assert "1 texts were refused" in err
-    assert victim[:20] in err
+    assert "1 text was refused" in err
+    assert f"in {', '.join(places(victim))}; shorten the English text" in err
+    assert "--data, or take another --backend" in err
+    assert len(err.splitlines()) == 1
     assert set(amazon.answered) == set(unique_strings()) - {victim}
     assert not (tmp_path / "it" / "raw").exists()  # no data set with a hole in it
+
+
+def places(text):
+    return [
+        f"{split} {e.id} ({column})"
+        for split, examples in english_examples().items()
+        for e in examples
+        for column in translated_columns(split)
+        if get(e, column) == text
+    ]
+
+
+def test_refused_text_shortened_in_a_copy_of_the_data_is_all_that_is_asked_then(
+    run, amazon, english, tmp_path
+):
+    victim = english_examples()["inter"][3].context
+    amazon.misbehave = lambda text, times: "too long" if text == victim else None
+    assert run()[0] == 2
+    copy = tmp_path / "copy"
+    for split, examples in english_examples().items():
+        if split == "inter":
+            examples[3] = put(examples[3], "context", "Our teacher lives.")
+        write_examples(copy / split / "en.jsonl", examples)
+    amazon.asked.clear()
+    assert run("--data", copy)[0] == 0
+    assert amazon.asked == ["Our teacher lives."]
+    assert raw(tmp_path)["inter"][3].context == "Ouro teachero liveso."
+    assert len(raw(tmp_path)["intra"]) == 16
+
+
+def test_many_refused_texts_are_counted_and_the_first_are_named(run, amazon):
+    amazon.misbehave = lambda text, times: "too long" if text.startswith("Our ") else None
+    code, _, err = run()
+    assert code == 2
+    assert "16 texts were refused" in err
+    assert "inter e4 (context) and 11 more;" in err
+
+
+def test_two_people_in_one_account_do_not_remove_each_others_terminology(run, amazon, tmp_path):
+    names = []
+
+    def other_starts_and_ends():
+        if not names:
+            names.append(set(amazon.terminologies))
+            with AmazonTranslate("en", "it") as other:
+                names.append(set(amazon.terminologies) - names[0])
+                assert names[1] == {other.terminology}
+
+    amazon.after_answer = other_starts_and_ends
+    assert run("--concurrency", "1")[0] == 0
+    (mine,), (theirs,) = names
+    assert mine != theirs
+    assert all(re.fullmatch("stereoset-blank-en-it-[0-9a-f]{8}", name) for name in (mine, theirs))
+    # Had it been removed with the other's, the stand-in would have translated BLANK away.
+    assert all(BLANK in e.context for e in raw(tmp_path)["intra"])
+    assert amazon.terminologies == {}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_terminology_of_a_killed_run_is_removed_by_the_next(run, amazon, tmp_path, there):
+    memory = Memory(tmp_path / "it" / "memory.sqlite", "aws", "en", "it")
+    memory.note_made("stereoset-blank-en-it-dead")
+    amazon.terminologies["stereoset-blank-de-fr-mine"] = b""
+    if there:  # else it was killed between note and import
+        amazon.terminologies["stereoset-blank-en-it-dead"] = b""
+    code, _, err = run("--limit", "2")
+    assert (code, err) == (0, "")
+    assert list(amazon.terminologies) == ["stereoset-blank-de-fr-mine"]
+    assert memory.left_behind() == []
+    memory.close()
 
 
 def test_blank_lost_in_spite_of_the_terminology_is_told_and_goes_to_review(

@@ -10,7 +10,7 @@ from translation_examples import english_examples
 from translation_stand_in import pseudo
 
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import read_examples
+from lm_eval_stereoset.data.format import read_examples, write_examples
 from translation.folder import Folder
 from translation.source import assemble, strings_of
 
@@ -56,6 +56,45 @@ def test_built_tasks_run_in_the_harness(built, tmp_path):
     assert content["n-samples"]["stereoset_intra_it"]["effective"] == 16
 
 
+def test_part_of_the_data_is_told_and_named_in_every_result(amazon, translate, english, tmp_path):
+    options = ("--to", "it", "--data", english, "--dir", tmp_path / "it")
+    assert translate("all", *options, "--backend", "aws", "--limit", 3)[0] == 0
+    code, _, err = translate("build", *options[:2], *options[4:])  # the English data need not be named again
+    assert code == 0
+    assert "warning: intra/it is partial: 3 of 16 English examples" in err
+    assert "warning: inter/it is partial: 3 of 16 English examples" in err
+    assert store.load("intra", "it").provenance.version == "partial 3 of 16"
+    assert store.load("intra", "it").describe()["version"] == "partial 3 of 16"
+    assert translate("all", *options, "--backend", "aws")[0] == 0
+    code, _, err = translate("build", *options)
+    assert (code, err) == (0, "")
+    assert store.load("intra", "it").provenance.version.startswith("sha256:")
+
+
+def test_dropped_examples_do_not_make_a_data_set_partial(amazon, translate, english, tmp_path):
+    options = ("--to", "it", "--data", english, "--dir", tmp_path / "it")
+    translate("all", *options, "--backend", "aws")
+    for path in (tmp_path / "it").glob("r*/inter/it.jsonl"):  # one in raw, another in repaired
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        place = 2 if "raw" in str(path) else 5
+        path.write_text("".join(lines[:place] + lines[place + 1 :]), encoding="utf-8")
+    translate("repair", *options)
+    code, out, err = translate("build", *options)
+    assert code == 0
+    assert "inter/it: 14 examples" in out
+    assert "partial" not in out + err
+
+
+def test_part_of_foreign_data_is_found_by_comparing_with_english(translate, english, tmp_path):
+    mine = Folder(tmp_path / "mine" / "x", "it")
+    write_examples(mine.file("inter"), english_examples()["inter"][:5])
+    command = ("build", "--to", "it", "--input", mine.path)
+    assert "inter: not compared with the English data" in translate(*command)[1]
+    code, _, err = translate(*command, "--data", english)
+    assert code == 0
+    assert "partial: 5 of 16 English examples" in err
+
+
 def test_built_in_language_needs_another_name(translate, shared, tmp_path):
     data = shared / "translation"
     options = ("--language", "de", "--dir", tmp_path / "de")
@@ -66,6 +105,7 @@ def test_built_in_language_needs_another_name(translate, shared, tmp_path):
     code, out, _ = translate("build", *options, "--as", "de_mine")
     assert code == 0
     assert "intra/de_mine: 2103 examples" in out
+    assert "partial" not in store.load("intra", "de_mine").provenance.version
     assert "inter/de_mine: 2123 examples" in out
 
 
@@ -83,8 +123,6 @@ def test_without_the_sheets_german_is_not_built_with_lost_blanks(translate, shar
 def test_any_folder_in_the_format_can_be_reviewed(translate, english, tmp_path):
     mine = Folder(tmp_path / "mine", "it")
     for split, examples in english_examples().items():
-        from lm_eval_stereoset.data.format import write_examples
-
         write_examples(mine.file(split), examples)
     code, out, _ = translate(
         "review",

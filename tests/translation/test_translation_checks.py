@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from translation_examples import inter, intra
+from translation_examples import english_examples, inter, intra
 
 from lm_eval_stereoset.errors import UserError
 from translation import chart, commands, steps
@@ -134,6 +134,23 @@ def test_check_prints_both_tables_and_draws_the_chart(translate, shared, tmp_pat
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert picture.stat().st_size > 20_000
     assert listing.read_text(encoding="utf-8").count("blank_missing") == 14
+
+
+def test_what_was_not_looked_for_without_english_is_no_zero(translate, english, tmp_path):
+    raw = Folder(tmp_path / "it" / "raw", "it")
+    raw.write(english_examples())  # a translation that left everything in English
+    options = ("--to", "it", "--dir", tmp_path / "it")
+    assert translate("repair", *options)[0] == 0  # no English data on this computer
+    code, out, _ = translate("check", *options, "--data", english)
+    assert code == 0
+    (row,) = [line for line in out.splitlines() if line.startswith("a sentence is still English")]
+    assert row.split()[-5:] == ["-/-"] * 4 + ["16/16"]
+    assert "- not looked for: the English text was not there" in out
+    assert translate("repair", *options, "--data", english)[0] == 0
+    code, out, _ = translate("check", *options, "--data", english)
+    (row,) = [line for line in out.splitlines() if line.startswith("a sentence is still English")]
+    assert row.split()[-5:] == ["16/16"] * 5
+    assert "not looked for" not in out
 
 
 def test_bars_of_the_chart_are_the_counts(tmp_path, monkeypatch):

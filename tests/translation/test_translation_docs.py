@@ -34,7 +34,14 @@ def test_options_of_the_tutorial_exist(page):
 
 def test_rules_of_the_tutorial_are_valid(page):
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
-    assert len(rules.parse(example, "tutorial").steps) == 3
+    steps = rules.parse(example, "tutorial").steps
+    assert [step.name for step in steps] == [step.name for step in rules.load("generic").steps]
+    # Nothing of the generic rules is lost, except for the closest word, which is the tutorial's own.
+    for step, generic in zip(steps, rules.load("generic").steps, strict=True):
+        assert {rule.name for rule in generic.rules} <= {rule.name for rule in step.rules}
+    (closest,) = steps[1].rules
+    assert closest.value["skip"] == ["se stesso", "se stessa"]
+    assert [rule.name for rule in steps[0].rules][-1] == "performing artist, plural"
 
 
 def test_links_of_the_tutorial_lead_somewhere(page):

@@ -148,6 +148,85 @@ def test_generic_rules_mend_what_every_language_has():
     assert after.target == "denizci"
 
 
+def included(*steps):
+    return rules.parse(yaml.safe_dump({"include": "generic", "steps": list(steps)}), "my.yaml")
+
+
+def test_file_that_includes_the_generic_rules_adds_to_them():
+    replace = {"name": "r", "replace": {"Türkiye'de denizci": "Denizci"}}  # sees what they have cleaned
+    example = intra(1, 'Türkiye"de\u00a0denizci blank.', "x", ("cesur.", "b", "c"))
+    after = repair({"intra": [example]}, included({"name": "replacement rules", "rules": [replace]}))
+    assert after.data["intra"][0].context == "Denizci BLANK."
+    assert after.data["intra"][0].candidates[0].sentence == "Denizci cesur."
+    alone = rules_of(replace, name="replacement rules")
+    assert repair({"intra": [example]}, alone).data["intra"][0] == example
+
+
+def test_steps_of_a_file_that_includes_the_generic_rules_come_in_its_order():
+    rule = {"name": "r", "replace": {"a": "b"}}
+    made = included(
+        {"name": "first", "rules": [rule]}, {"name": "closest word", "rules": [rule]}, {"name": "mine", "rules": [rule]}
+    )  # fmt: skip
+    assert [step.name for step in made.steps] == [
+        "first", "replacement rules", "closest word", "mine", "sentences",
+    ]  # fmt: skip
+    assert [r.name for r in made.steps[2].rules] == ["closest word of the context", "r"]
+
+
+def test_german_rules_are_without_the_generic_ones():
+    assert [step.name for step in rules.load("de").steps] == [
+        "replacement rules", "closest word", "Mann and Kommandant rules",
+    ]  # fmt: skip
+    generic = {rule.name for step in rules.load("generic").steps for rule in step.rules}
+    german = {rule.name for step in rules.load("de").steps for rule in step.rules}
+    assert "no-break spaces" in generic - german
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"include": "german", "steps": []}, "include can only be generic, not 'german'"),
+        ({"inlcude": "generic", "steps": []}, "unknown key 'inlcude'"),
+        (
+            {
+                "include": "generic",
+                "steps": [{"name": n, "rules": []} for n in ("sentences", "closest word")],
+            },
+            "earlier in generic.yaml",
+        ),
+        (
+            {
+                "include": "generic",
+                "steps": [{"name": "sentences", "rules": [{"name": "r", "set": "x"}] * 2}],
+            },
+            "the same name",
+        ),
+    ],
+)
+def test_mistake_in_including_is_named(content, says):
+    with pytest.raises(UserError, match=says):
+        rules.parse(yaml.safe_dump(content), "my.yaml")
+
+
+def test_rule_does_not_drop_what_a_person_has_corrected(translate, german, shared, tmp_path):
+    out = tmp_path / "out"
+    command = ("repair", "--language", "de", "--input", german, "--output", out)
+    translate(*command)
+    fixes = ("--manual-fixes", shared / "translation" / "manual_fixes")
+    translate(*command[:-1], tmp_path / "other", *fixes)
+    left = {e.id for e in Folder(tmp_path / "other", "de").read()["intra"]}
+    folder = Folder(out, "de")
+    dropped = next(e for e in folder.read()["intra"] if e.id not in left)
+    text = folder.file("intra").read_text(encoding="utf-8")
+    old = json.dumps(dropped.to_dict(), ensure_ascii=False)
+    new = json.dumps(put(dropped, "context", "Von Hand: BLANK.").to_dict(), ensure_ascii=False)
+    folder.file("intra").write_text(text.replace(old, new), encoding="utf-8")
+    _, said, _ = translate(*command, *fixes)
+    assert "2 examples dropped" in said
+    (after,) = [e for e in folder.read()["intra"] if e.id == dropped.id]
+    assert after.context == "Von Hand: BLANK."
+
+
 def test_blank_is_restored_only_where_none_is_left():
     example = intra(1, "A blank page was BLANK.", "page", ("a", "b", "c"))
     assert repair({"intra": [example]}, rules.load("xx")).data["intra"][0] == example

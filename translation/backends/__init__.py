@@ -13,8 +13,12 @@ import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.errors import UserError
+
+if TYPE_CHECKING:
+    from translation.memory import Memory
 
 
 def count(text: str) -> int:
@@ -47,6 +51,7 @@ class Backend(ABC):
     concurrency: int = 1  # calls at once
     price: float | None = None  # per million characters
     max_bytes: int | None = None  # longest text, in UTF-8
+    memory: "Memory | None" = None  # set for a run: notes what is made at the service, to be removed again
 
     def __enter__(self) -> "Backend":
         return self

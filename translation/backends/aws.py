@@ -5,6 +5,7 @@ from the command line. BLANK is kept by a custom terminology that is imported be
 """
 
 import argparse
+import secrets
 import sys
 import time
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from translation.backends import Backend, Refused, amount, count
 PRICE = 15.0  # US dollars per million characters, as listed in 2024
 MAX_BYTES = 10_000  # of TranslateText
 
+NOT_FOUND = "ResourceNotFoundException"
 CREDENTIALS = {
     "UnrecognizedClientException", "InvalidSignatureException", "ExpiredTokenException", "ExpiredToken",
     "AccessDeniedException", "InvalidClientTokenId", "MissingAuthenticationToken",
@@ -81,13 +83,15 @@ class AmazonTranslate(Backend):
         self.concurrency, self.price = concurrency, price
         self.region, self.profile, self.endpoint_url = region, profile, endpoint_url
         self.attempts, self.timeout = attempts, timeout
-        # The same name every time: what a killed run left behind is overwritten and removed by the next.
-        self.terminology = f"stereoset-blank-{source}-{target}"
+        # A name of this run alone: others may translate the same languages in the same account.
+        self.terminology = f"stereoset-blank-{source}-{target}-{secrets.token_hex(4)}"
         self._client: Any = None
 
     def __enter__(self) -> "AmazonTranslate":
         self._client = self._connect()
         table = f"{self.source},{self.target}\n{BLANK},{BLANK}\n"
+        if self.memory:
+            self.memory.note_made(self.terminology)
         self._call(
             "import_terminology",
             Name=self.terminology,
@@ -95,14 +99,28 @@ class AmazonTranslate(Backend):
             Description="keeps BLANK in StereoSet; removed after the run",
             TerminologyData={"File": table.encode("utf-8"), "Format": "CSV", "Directionality": "UNI"},
         )
+        for name in self.memory.left_behind() if self.memory else ():
+            if name != self.terminology:  # of a run that was killed
+                self._remove(name)
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self._remove(self.terminology)
+
+    def _remove(self, name: str) -> None:
+        from botocore.exceptions import ClientError
+
         try:
-            self._call("delete_terminology", Name=self.terminology)
+            self._call("delete_terminology", Name=name)
         except UserError as error:
-            # The translations are safe; only tell, and let an earlier error through.
-            print(f"the terminology {self.terminology} was not removed: {error}", file=sys.stderr)
+            cause = error.__cause__
+            gone = isinstance(cause, ClientError) and cause.response["Error"]["Code"] == NOT_FOUND
+            if not gone:
+                # The translations are safe; only tell, and let an earlier error through.
+                print(f"the terminology {name} was not removed: {error}", file=sys.stderr)
+                return
+        if self.memory:
+            self.memory.note_removed(name)
 
     def translate(self, texts: Sequence[str]) -> list[str | Refused]:
         return [self._translate(text) for text in texts]
