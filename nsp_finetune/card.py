@@ -6,6 +6,11 @@ from typing import Any
 from nsp_finetune.settings import TrainSettings
 
 
+def base_name(base: str) -> str:
+    """A hub name as it is; of a local file or folder its last part, which says something to others."""
+    return Path(base).resolve().name if Path(base).exists() else base
+
+
 def model_card(
     settings: TrainSettings,
     nsp: dict[str, Any],
@@ -18,7 +23,7 @@ def model_card(
     languages = list(statistics["languages"])
     header = "\n".join(f"- {language}" for language in languages)
     corpora = "\n".join(
-        f"| {language} | {info['corpus']} | {info['articles']:,} | {info['sentences']:,} |"
+        f"| {language} | {base_name(info['corpus'])} | {info['articles']:,} | {info['sentences']:,} |"
         for language, info in statistics["languages"].items()
     )
     results = "\n".join(
@@ -45,7 +50,7 @@ tags:
 language:
 {header}
 ---
-# Next-sentence prediction on {settings.base}
+# Next-sentence prediction on {base_name(settings.base)}
 
 A {nsp["family"]} model that tells whether a sentence follows another, so that it can take StereoSet's
 inter-sentence test:

@@ -21,7 +21,7 @@ from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, write_json
 from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
 from nsp_finetune import checkpoints
-from nsp_finetune.card import model_card
+from nsp_finetune.card import base_name, model_card
 from nsp_finetune.curve import draw
 from nsp_finetune.data import plan_epoch, share_of, tokenise
 from nsp_finetune.evaluate import answers, by_language, model_inputs, summarise
@@ -281,7 +281,11 @@ class Run:
 
     def describe(self, folder: Path, accuracy: dict[str, Any]) -> None:
         progress, settings = self.progress, self.settings
-        draw(progress["history"], folder / "learning_curve.png", f"next-sentence prediction, {settings.base}")
+        draw(
+            progress["history"],
+            folder / "learning_curve.png",
+            f"next-sentence prediction, {base_name(settings.base)}",
+        )
         statistics = read_json(self.pairs / "statistics.json")
         card = model_card(
             settings, asdict(self.plain.settings), statistics, accuracy, progress["examples"], self.output
