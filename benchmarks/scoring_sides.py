@@ -103,14 +103,14 @@ def examples_of(split: str, language: str, count: int | None):
 
 
 def ours(
-    model, tokenizer, examples, family: str, split: str, tokens: int | None
+    model, tokenizer, examples, family: str, split: str, tokens: int | None, exact: bool = False
 ) -> Callable[[], list[float]]:
     from lm_eval_stereoset.scoring import Settings, family_module
 
     function = getattr(family_module(family), f"score_{split}")
 
     def run() -> list[float]:
-        scores = function(model, tokenizer, examples, Settings(batch_tokens=tokens))
+        scores = function(model, tokenizer, examples, Settings(batch_tokens=tokens, exact=exact))
         return [s.log_score for triple in scores for s in triple]
 
     return run
