@@ -54,7 +54,7 @@ def make_base(folder: Path, layers: int) -> None:
 
 
 def run(*arguments: object) -> None:
-    # Memory that is given back to the system and fetched anew for every batch costs more than the arithmetic.
+    # Let the allocator keep memory between batches instead of giving it back to the system each time.
     keep = {"MALLOC_TRIM_THRESHOLD_": "20000000000", "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
     environment = {**os.environ, **keep, "PYTHONPATH": str(ROOT), "ACCELERATE_USE_CPU": "true"}
     command = [sys.executable, "-m", "nsp_finetune", *map(str, arguments)]
