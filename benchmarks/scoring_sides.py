@@ -46,7 +46,14 @@ SIZES = {
     "mt5-base": Size(
         "seq2seq",
         "t5_tokenizer.json",
-        {"model_type": "mt5", "vocab_size": 250112, "d_ff": 2048, "feed_forward_proj": "gated-gelu", **_T5},
+        {
+            "model_type": "mt5",
+            "vocab_size": 250112,
+            "d_ff": 2048,
+            "feed_forward_proj": "gated-gelu",
+            "initializer_factor": 0.05,
+            **_T5,
+        },
         "tokenised with T5's vocabulary",
     ),
 }

@@ -13,7 +13,7 @@ import torch
 
 from lm_eval_stereoset.scoring.batching import pad, plan_batches, run_batches, token_budget
 from lm_eval_stereoset.scoring.fused import fused_activations
-from lm_eval_stereoset.scoring.head import HeadReader
+from lm_eval_stereoset.scoring.head import GatheredHead, HeadReader
 from lm_eval_stereoset.scoring.types import Settings
 
 Ids = tuple[int, ...]
@@ -49,20 +49,22 @@ def decoder_log_probabilities(model, queries: Sequence[Query], settings: Setting
     """A float64 array per query, as long as its targets."""
     groups = _groups(queries)
     found = [np.zeros(len(query.targets)) for query in queries]
-    reader = HeadReader(model)
+    head = GatheredHead(model)
 
     def forward(batch: np.ndarray) -> None:
         beginnings = np.array([groups[i].beginning for i in batch])
         for beginning in np.unique(beginnings):
             part = [groups[i] for i in batch[beginnings == beginning]]
-            _Pass(model, reader, queries, found, settings).run(part, int(beginning))
+            _Pass(model, head, queries, found, settings).run(part, int(beginning))
 
     lengths = [len(group.encoder) for group in groups]
     reads = [sum(map(len, group.decoders)) for group in groups]
     with fused_activations(model):
         if groups:
-            _compare_head(model, reader, groups[0])
-        run_batches(lengths, forward, settings, model.device, reads, reader.rows_limit, "seq2seq scoring")
+            _compare_head(model, head.reader, groups[0])
+        limit = head.reader.rows_limit
+        run_batches(lengths, forward, settings, model.device, reads, limit, "seq2seq scoring")
+        head.flush()
     return found
 
 
@@ -89,7 +91,7 @@ class _Pass:
     """One batch of groups through the model; results go to `found`."""
 
     model: torch.nn.Module
-    reader: HeadReader
+    head: GatheredHead
     queries: Sequence[Query]
     found: list[np.ndarray]
     settings: Settings
@@ -156,13 +158,14 @@ class _Pass:
         )
         tokens = np.concatenate([self.queries[query].targets[a:b] for _, (_, query, a, b) in reads])
         positions, which = np.unique(at, return_inverse=True)
-        values = self.reader(
-            *(torch.from_numpy(x).to(self.model.device) for x in (positions, which, tokens)), **inputs
-        ).numpy()
-        done = 0
-        for _, (_, query, begin, stop) in reads:
-            self.found[query][begin:stop] = values[done : done + stop - begin]
-            done += stop - begin
+
+        def store(values: np.ndarray) -> None:
+            done = 0
+            for _, (_, query, begin, stop) in reads:
+                self.found[query][begin:stop] = values[done : done + stop - begin]
+                done += stop - begin
+
+        self.head.read(store, positions, which, tokens, **inputs)
 
 
 def new_cache():

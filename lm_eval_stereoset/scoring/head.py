@@ -4,15 +4,19 @@ The normaliser of a softmax is summed over blocks of the vocabulary that stay in
 250,000-word head then runs near the speed of its matrix product and needs no memory to speak of.
 """
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from lm_eval_stereoset.scoring.batching import max_rows
+from lm_eval_stereoset.scoring.cpu_linear import fast_linear
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
 
 CPU_BLOCK_BYTES, GPU_BLOCK_BYTES = 8 * 2**20, 256 * 2**20  # float32 logits of one block
+GATHERED_ROWS = 1024  # hidden states that are enough for a product at full speed
 
 
 class HeadReader:
@@ -37,12 +41,16 @@ class HeadReader:
     def __call__(
         self, rows: torch.Tensor, which: torch.Tensor, tokens: torch.Tensor, **inputs: Any
     ) -> torch.Tensor:
+        hidden = self.hidden(rows, **inputs)
+        if hidden is None:
+            return log_probabilities(logits_at(self.model, rows, **inputs), which, tokens)
+        return block_log_probabilities(hidden, self.head.weight, self.head.bias, which, tokens)
+
+    def hidden(self, rows: torch.Tensor, **inputs: Any) -> torch.Tensor | None:
+        """What the head would see at `rows`; None, and no pass, if blocks cannot be used."""
         if self.blocks is None:
             self.blocks = self._head_is_all(rows[:1], inputs)
-        if self.blocks is False:
-            return log_probabilities(logits_at(self.model, rows, **inputs), which, tokens)
-        hidden, _ = self._hidden_at(rows, 0, inputs)
-        return block_log_probabilities(hidden, self.head.weight, self.head.bias, which, tokens)
+        return self._hidden_at(rows, 0, inputs)[0] if self.blocks else None
 
     def compare(self, **inputs: Any) -> None:
         """Decides about the blocks on an input of one row: for callers whose inputs may not be run twice."""
@@ -77,6 +85,56 @@ class HeadReader:
             handle.remove()
         logits = output.prediction_logits if "prediction_logits" in output else output.logits
         return (seen[0] if len(seen) == 1 else None), (logits.flatten(0, -2) if through else None)
+
+
+class GatheredHead:
+    """As HeadReader, but hidden states of several passes wait until their head is worth running.
+
+    A head of 250,000 words is read from memory as a whole for every product, be it with ten rows or a thousand.
+    """
+
+    def __init__(self, model: nn.Module):
+        self.reader = HeadReader(model)
+        self._waiting: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable]] = []
+
+    def read(
+        self,
+        store: Callable[[np.ndarray], None],
+        rows: np.ndarray,
+        which: np.ndarray,
+        tokens: np.ndarray,
+        **inputs: Any,
+    ) -> None:
+        """`store` is called with the log-probabilities (see HeadReader), at the latest by `flush`."""
+        device = self.reader.model.device
+        at, index, wanted = (torch.from_numpy(x).to(device) for x in (rows, which, tokens))
+        hidden = self.reader.hidden(at, **inputs)
+        if hidden is None:
+            store(self.reader(at, index, wanted, **inputs).numpy())
+            return
+        self._waiting.append((hidden, index, wanted, store))
+        if sum(len(entry[0]) for entry in self._waiting) >= GATHERED_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        if not self._waiting:
+            return
+        hidden, index, wanted, stores = zip(*self._waiting, strict=True)
+        offsets = np.cumsum([0] + [len(h) for h in hidden[:-1]]).tolist()
+        head = self.reader.head
+        with torch.inference_mode(), fast_linear(hidden[0].device):
+            values = block_log_probabilities(
+                torch.cat(hidden),
+                head.weight,
+                head.bias,
+                torch.cat([one + offset for one, offset in zip(index, offsets, strict=True)]),
+                torch.cat(wanted),
+            ).numpy()
+        for store, part in zip(
+            stores, np.split(values, np.cumsum([len(w) for w in wanted])[:-1]), strict=True
+        ):
+            store(part)
+        self._waiting.clear()
 
 
 def block_log_probabilities(

@@ -12,6 +12,7 @@ mean (paper eq. 4). `pseudo_log_likelihoods` gives the same for any pair of text
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ from lm_eval_stereoset.scoring.batching import (
     pad,
     run_batches,
 )
-from lm_eval_stereoset.scoring.head import HeadReader
+from lm_eval_stereoset.scoring.head import GatheredHead
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
 from lm_eval_stereoset.scoring.text import tokenise, with_final_dot
 from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
@@ -232,23 +233,25 @@ def read(model, tokenizer, reads: Reads, settings: Settings, best: np.ndarray | 
     position, token = np.array(reads.position), np.array(reads.token)
     log_p = np.zeros(len(source))
     padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
-    reader, device = HeadReader(model), model.device
+    head, device = GatheredHead(model), model.device
 
     def forward(batch: np.ndarray) -> None:
         ids, attention = pad([inputs[i] for i in batch], padding, device)
         chosen = np.concatenate([order[begin[i] : begin[i + 1]] for i in batch])
         line = np.repeat(np.arange(len(batch)), counts[batch])
         rows, row_of = np.unique(line * ids.shape[1] + position[chosen], return_inverse=True)
-        rows, row_of, wanted = (torch.from_numpy(a).to(device) for a in (rows, row_of, token[chosen]))
         if best is None:
-            log_p[chosen] = reader(rows, row_of, wanted, input_ids=ids, attention_mask=attention).numpy()
+            store = partial(log_p.__setitem__, chosen)
+            head.read(store, rows, row_of, token[chosen], input_ids=ids, attention_mask=attention)
             return
+        rows, row_of, wanted = (torch.from_numpy(a).to(device) for a in (rows, row_of, token[chosen]))
         logits = logits_at(model, rows, input_ids=ids, attention_mask=attention)
         log_p[chosen] = log_probabilities(logits, row_of, wanted).numpy()
         best[chosen] = (logits.argmax(-1)[row_of] == wanted).cpu().numpy()
 
-    rows_limit = reader.rows_limit if best is None else max_rows(model.config.vocab_size)
+    rows_limit = head.reader.rows_limit if best is None else max_rows(model.config.vocab_size)
     run_batches(lengths, forward, settings, device, counts, rows_limit, "masked")
+    head.flush()
     return log_p
 
 
