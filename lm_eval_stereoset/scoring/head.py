@@ -16,6 +16,9 @@ from lm_eval_stereoset.scoring.cpu_linear import fast_linear
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
 
 CPU_BLOCK_BYTES, GPU_BLOCK_BYTES = 8 * 2**20, 256 * 2**20  # float32 logits of one block
+NOTHING = (
+    -80.0
+)  # exp of it adds nothing to a sum of at least 1; much below, exp gives denormals, 20 times slower
 GATHERED_ROWS = 1024  # hidden states that are enough for a product at full speed
 
 
@@ -74,7 +77,8 @@ class HeadReader:
         seen: list[torch.Tensor] = []
 
         def take(_module, arguments, keywords):
-            hidden = (arguments[0] if arguments else next(iter(keywords.values()))).flatten(0, -2)[rows]
+            hidden = (arguments[0] if arguments else next(iter(keywords.values()))).flatten(0, -2)
+            hidden = hidden[rows.to(hidden.device)]
             seen.append(hidden)
             return (hidden[None, :through],), {}
 
@@ -145,6 +149,7 @@ def block_log_probabilities(
     tokens: torch.Tensor,
 ) -> torch.Tensor:
     """log softmax(hidden @ weight.T + bias)[which[i], tokens[i]], as float64 on the CPU."""
+    hidden, which, tokens = (x.to(weight.device) for x in (hidden, which, tokens))  # of a model over several
     budget = CPU_BLOCK_BYTES if hidden.device.type == "cpu" else GPU_BLOCK_BYTES
     columns = max(256, budget // (4 * max(1, len(hidden))))
     sums = []
@@ -161,5 +166,5 @@ def block_log_probabilities(
 
 def _log_sum_exp(logits: torch.Tensor) -> torch.Tensor:
     """Over the last dimension, in place: torch's own makes two more tensors of that size on the way."""
-    largest = logits.amax(dim=-1, keepdim=True)
-    return logits.sub_(largest).exp_().sum(dim=-1).log_() + largest[:, 0]
+    largest = logits.amax(dim=-1, keepdim=True).clamp_(min=torch.finfo(logits.dtype).min)  # a block of -inf
+    return logits.sub_(largest).clamp_(min=NOTHING).exp_().sum(dim=-1).log_() + largest[:, 0]
