@@ -113,6 +113,7 @@ class Samples:
     parts: dict[str, Scored]
     normalisers: tuple[str, ...]
     data: tuple[str, ...]  # names and versions
+    of: dict[str, int]  # how many examples the data of each split has; older files do not say
 
 
 def read_samples(path: Path | str) -> Samples:
@@ -121,7 +122,7 @@ def read_samples(path: Path | str) -> Samples:
     from lm_eval_stereoset.harness.results import candidate_scores
 
     rows: dict[str, list[tuple[Example, list[float]]]] = {split: [] for split in SPLITS}
-    languages, normalisers, data = set(), set(), set()
+    languages, normalisers, data, of = set(), set(), set(), {}
     unique = Uniqueness()
     for number, line in iter_lines(Path(path)):
         where = f"{path}, line {number}"
@@ -130,6 +131,8 @@ def read_samples(path: Path | str) -> Samples:
             doc, answers = sample["doc"], [_answer(a) for a in sample["filtered_resps"]]
             split, language = doc["split"], str(doc["language"])
             found = rows[split]
+            if "of" in doc:
+                of[split] = int(doc["of"])
             example = example_of_doc(doc, where)
             labels = [c.label for c in example.candidates]
             scores = dict(zip(labels, candidate_scores(doc, answers), strict=True))
@@ -149,7 +152,7 @@ def read_samples(path: Path | str) -> Samples:
         for split, found in rows.items()
         if found
     }
-    return Samples(languages.pop(), parts, tuple(sorted(normalisers)), tuple(sorted(data)))
+    return Samples(languages.pop(), parts, tuple(sorted(normalisers)), tuple(sorted(data)), of)
 
 
 def _answer(logged: Sequence[Any]) -> tuple[float, bool | int]:

@@ -12,7 +12,9 @@ SHARED = Path(os.environ.get("STEREOSET_SHARED", ROOT.parent / "shared"))
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads of several workers wait for each other by spinning
+    os.environ.setdefault(
+        "OMP_NUM_THREADS", "1"
+    )  # threads of several workers wait for each other by spinning
 
 
 @pytest.fixture(scope="session")

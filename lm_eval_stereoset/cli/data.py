@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -73,23 +74,35 @@ def fetch(args: argparse.Namespace) -> None:
     print(f"{len(paths)} files in {data_folder()}; `stereoset data list` shows them")
 
 
-def list_data(args: argparse.Namespace) -> None:
+def list_data(args: argparse.Namespace) -> int:
+    """All files that can be read are listed; damaged ones are named after them, and make the exit code 2."""
     from lm_eval_stereoset.data import store
+    from lm_eval_stereoset.errors import UserError
 
     folder = store.data_folder()
-    found = [
-        store.load(split, language)
-        for language in store.languages_in(folder)
-        for split in SPLITS
-        if store.file_in(folder, split, language).is_file()
-    ]
+    found, damaged = [], []
+    for language in store.languages_in(folder):
+        for split in SPLITS:
+            if store.file_in(folder, split, language).is_file():
+                try:
+                    found.append(store.load(split, language))
+                except UserError as error:
+                    damaged.append(str(error))
     if args.json:
         rows = [{"split": d.split, "language": d.language, "file": str(d.path)} | d.describe() for d in found]
         print(json.dumps(rows, indent=2, ensure_ascii=False))
-        return
+    else:
+        print_data(folder, found, len(damaged))
+    for message in damaged:
+        print(f"stereoset data: {message}", file=sys.stderr)
+    return 2 if damaged else 0
+
+
+def print_data(folder: Path, found: Sequence, damaged: int) -> None:
     print(f"Data folder: {folder}")
     if not found:
-        print("It is empty; `stereoset data fetch` fills it, and a task fetches what it needs by itself.")
+        if not damaged:
+            print("It is empty; `stereoset data fetch` fills it, and a task fetches what it needs by itself.")
         return
     print(f"{'split':<6} {'lang':<6} {'examples':>8} {'targets':>7}  {'version':<20} {'sha256':<12}  source")
     for d in found:

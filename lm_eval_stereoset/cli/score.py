@@ -65,7 +65,9 @@ def note_of(fields: dict) -> str:
     rest = (
         f", sha256 {fields['sha256'][:12]}" if "sha256" in fields else f", normaliser {fields['normaliser']}"
     )
-    return f"{fields['split']}/{fields['language']}: {kind}data {origin}{rest}"
+    scored, whole = fields.get("scored"), fields["examples"]
+    partial = f", only {scored} of {whole} examples" if scored is not None and scored < whole else ""
+    return f"{fields['split']}/{fields['language']}: {kind}data {origin}{rest}{partial}"
 
 
 def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[dict, list[dict]]:
@@ -113,8 +115,15 @@ def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, lis
             if split in parts:
                 raise UserError(f"{file}: a second file with {split} samples; give one of each split")
             parts[split] = scored
+            whole = samples.of.get(split, len(scored.examples))
+            if len(scored.examples) < whole:
+                logger.warning(
+                    "%s: %s covers only %d of %d examples (--limit?): no number to compare with others",
+                    *(file, split, len(scored.examples), whole),
+                )
             about.append(
                 {"split": split, "language": samples.language, "data": ", ".join(samples.data)}
                 | {"normaliser": ", ".join(samples.normalisers)}
+                | {"examples": whole, "scored": len(scored.examples)}
             )
     return parts, about

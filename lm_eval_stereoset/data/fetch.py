@@ -6,6 +6,7 @@ finished and goes on with the rest.
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,8 @@ from lm_eval_stereoset.data.upstream import (
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import atomic_write, sha256_of
 from lm_eval_stereoset.languages import LANGUAGES
+
+logger = logging.getLogger(__name__)
 
 TIMEOUT = (10, 60)  # seconds to connect, and between two pieces of an answer
 ATTEMPTS = 4
@@ -72,7 +75,23 @@ def _fetch_one(split: str, language: str, clone: Path | str | None, force: bool,
     examples = _validated(frame_to_examples(columns, split, where), split, where)
     _write_annotations(split, language, frame_to_annotations(rows, columns))
     version = COMMIT[:7] if known else f"changed, pickle sha256:{hashlib.sha256(content).hexdigest()[:12]}"
+    _say_what_is_replaced(path, version)
     return store.save(store.data_folder(), split, language, examples, REPOSITORY, version)
+
+
+def _say_what_is_replaced(path: Path, version: str) -> None:
+    """Results of before came from the other version; whoever compares with them should know."""
+    if not path.is_file():
+        return
+    try:
+        old = store.provenance_of(path, "stereoset")
+    except UserError:
+        return  # damaged: nothing came from it that could be compared
+    if (old.source, old.version) != (REPOSITORY, version):
+        logger.warning(
+            "%s: %s, version %s, is replaced by %s, version %s",
+            *(path, old.source, old.version, REPOSITORY, version),
+        )
 
 
 def _validated(examples: list[Example], split: str, where: str) -> list[Example]:

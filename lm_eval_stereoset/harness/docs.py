@@ -38,11 +38,13 @@ def load_docs(
     docs = [example_to_doc(e, language) for examples in rounds for e in examples if e is not None]
     warn_of_a_lost_head(model_args)
     counts, normaliser = count([request for doc in docs for request in requests_of(doc)], model_args)
-    names = {d.split: f"{d.provenance.data} {d.provenance.version}" for d in found}
+    origins = {
+        d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
+    }
     for i, doc in enumerate(docs):
         doc["counts"] = counts[3 * i : 3 * i + 3]
         doc["normaliser"] = normaliser
-        doc["data"] = names[doc["split"]]  # logged samples say by themselves which data they are from
+        doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
     about = {
         "data": [{"split": d.split, "language": d.language} | d.describe() for d in found],
         "scoring": "mean log-likelihood of a candidate",

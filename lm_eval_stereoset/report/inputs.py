@@ -121,7 +121,9 @@ def _samples_run(argument: Argument) -> Run:
     run.normaliser = " and ".join(samples.normalisers)
     if any(name.startswith("sample ") for name in samples.data):
         run.data = {split: {"data": "sample"} for split in samples.parts}
-    run.notes.append("samples without their results file: whether they are complete is not known")
+    run.complete = samples.of
+    if samples.of.keys() != samples.parts.keys():
+        run.notes.append("samples without their results file: whether they are complete is not known")
     return _named([run], Argument(argument.path, None, argument.language))[0]
 
 

@@ -4,7 +4,7 @@ import json
 import pytest
 
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data.store import load
+from lm_eval_stereoset.data.store import about_file, load
 from lm_eval_stereoset.predictions import PUBLISHED_KEYS
 
 METRICS = {"n", "ss", "lms", "icat", "mc_ss", "mc_lms", "icat_macro", "icat_micro", "ties"}
@@ -195,6 +195,24 @@ def score_samples(tmp_path, samples, *arguments, name="samples_stereoset_de.json
 def test_samples_say_which_data_they_are_from(tmp_path, samples, capsys):
     assert score_samples(tmp_path, samples) == 0
     assert "intra/de: samples, data sample 1.0" in capsys.readouterr().out
+
+
+def test_samples_of_a_limited_run_say_so_below_the_table_and_in_the_note(tmp_path, samples, capsys, caplog):
+    for sample in samples:
+        sample["doc"]["of"] = 28
+    output = tmp_path / "scores.json"
+    assert score_samples(tmp_path, samples, "-o", str(output)) == 0
+    assert "intra covers only 2 of 28 examples" in caplog.text
+    assert "only 2 of 28 examples" in capsys.readouterr().out
+    (about,) = json.loads(about_file(output).read_text())["data"]
+    assert (about["examples"], about["scored"]) == (28, 2)
+
+
+def test_samples_of_a_whole_run_do_not(tmp_path, samples, capsys, caplog):
+    for sample in samples:
+        sample["doc"]["of"] = 2
+    assert score_samples(tmp_path, samples) == 0
+    assert "only" not in caplog.text + capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

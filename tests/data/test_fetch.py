@@ -15,7 +15,7 @@ from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import fetch as fetching
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.format import SPLITS, read_examples
-from lm_eval_stereoset.data.upstream import CANONICAL_SHA256, pickle_path
+from lm_eval_stereoset.data.upstream import CANONICAL_SHA256, COMMIT, REPOSITORY, pickle_path
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import sha256_of
 
@@ -151,6 +151,18 @@ def test_insisting_takes_a_changed_file_and_marks_it(clone, tmp_path):
     damaged = damaged_clone(clone, tmp_path, "intra", "de", changed)
     fetching.fetch(["de"], ["intra"], clone=damaged, insist=True)
     assert store.load("intra", "de").provenance.version.startswith("changed, pickle sha256:")
+
+
+def test_going_back_to_the_published_file_says_what_it_replaces(clone, tmp_path, caplog):
+    changed = (clone / pickle_path("intra", "de")).read_bytes().replace(b"Schachspieler", b"Schachspielar", 1)
+    fetching.fetch(["de"], ["intra"], damaged_clone(clone, tmp_path, "intra", "de", changed), insist=True)
+    assert "replaced" not in caplog.text
+    fetching.fetch(["de"], ["intra"], clone)
+    assert "version changed, pickle sha256:" in caplog.text
+    assert f"is replaced by {REPOSITORY}, version {COMMIT[:7]}" in caplog.text
+    caplog.clear()
+    fetching.fetch(["de"], ["intra"], clone, force=True)
+    assert not caplog.text
 
 
 def test_a_pickle_that_runs_code_is_refused_even_when_insisting(clone, tmp_path, capsys):

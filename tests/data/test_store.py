@@ -113,3 +113,15 @@ def test_list_of_an_empty_folder_says_how_to_fill_it(capsys):
 def test_what_is_not_there_is_named(arguments, message):
     with pytest.raises(UserError, match=message):
         store.load(*arguments)
+
+
+def test_a_damaged_file_does_not_hide_the_others(own_data_folder, capsys):
+    for split in ("intra", "inter"):
+        store.save(own_data_folder, split, "it", store.load(split, "de", "sample").examples, "mine", "1")
+    path = store.file_in(own_data_folder, "intra", "it")
+    path.write_text(path.read_text().replace("stereotype", "stereotyp", 1))
+    assert main(["data", "list"]) == 2
+    out, err = capsys.readouterr()
+    assert "inter  it" in out
+    assert err.startswith(f"stereoset data: {path}: changed since it was put there")
+    assert len(err.splitlines()) == 1
