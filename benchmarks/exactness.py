@@ -25,8 +25,8 @@ from scoring_sides import SHARED, examples_of
 
 from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.files import read_json, write_json
-from lm_eval_stereoset.metrics import outcomes, summarise
-from lm_eval_stereoset.scoring import CASES, load, score
+from lm_eval_stereoset.metrics import COLUMNS, outcomes, summarise
+from lm_eval_stereoset.scoring import CASES, Scores, load, score
 
 RESULTS = Path(__file__).resolve().parent / "results" / "exactness.json"
 GOLDEN = {"bert": "tiny-bert", "gpt2": "tiny-gpt2", "t5": "tiny-t5", "mt5": "tiny-mt5"}
@@ -96,14 +96,20 @@ def trained(kind, model_type: str, options: dict[str, Any], tokenizer, steps: in
 def compare(model, tokenizer, examples: Sequence[Example], case: str) -> dict[str, Any]:
     found = {}
     for exact in (True, False):
-        triples = score(model, tokenizer, examples, case=case, exact=exact, progress=True)
-        found[exact] = np.array([[s.log_score / s.tokens for s in triple] for triple in triples])
+        triples = score(model, tokenizer, examples, case=case, exact=exact)
+        found[exact] = np.array([by_label(e, triple) for e, triple in zip(examples, triples, strict=True)])
     differ = (np.abs(found[False] / found[True] - 1) > 1e-5).any(axis=1)
     targets = [e.target_original for e in examples]
     row: dict[str, Any] = {"n": len(examples), "differ": int(differ.sum())}
     for metric in ("ss", "lms", "icat"):
         row[metric] = [summarise(outcomes(found[exact]), targets)[metric] for exact in (True, False)]
     return row
+
+
+def by_label(example: Example, triple: Scores) -> list[float]:
+    """Log scores in the order of metrics.COLUMNS; triples come in the order of the file."""
+    logs = {c.label: s.log_score / s.tokens for c, s in zip(example.candidates, triple, strict=True)}
+    return [logs[label] for label in COLUMNS]
 
 
 def rows_of(name: str, model, tokenizer, languages: Sequence[str]):

@@ -11,6 +11,8 @@ scores[0][0].probability                          # the papers' quantity of its 
 
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.data.format import SPLITS, Example, split_of
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CASES", "CandidateScore", "Scores", "Settings", "family_module", "load", "score", "score_with"]
 
+NEAR_TIE = 2e-5  # relative, of log scores; batches of other shapes differ by up to some 5e-6
+FLOAT32_STEPS = 2**-22  # four steps of float32 just below 1
 FAMILY_MODULES = {"masked": "masked", "causal": "causal", "seq2seq": "seq2seq", "nsp": "next_sentence"}
 
 
@@ -62,8 +66,12 @@ def score(
 def score_with(
     methods: dict[str, str], model: Any, tokenizer: Any, examples: Sequence[Example], settings: Settings
 ) -> list[Scores]:
-    """As `score`, with the method of each split given: {"intra": "masked", "inter": "nsp"}."""
+    """As `score`, with the method of each split given: {"intra": "masked", "inter": "nsp"}.
+
+    A near tie is scored again on its own, so that no ranking depends on what else was in its batch.
+    """
     results: list[Scores | None] = [None] * len(examples)
+    alone = replace(settings, batch_size=1, batch_tokens=None, progress=False)
     for split in SPLITS:
         where = [i for i, example in enumerate(examples) if split_of(example) == split]
         if not where:
@@ -76,5 +84,17 @@ def score_with(
         function = getattr(family_module(methods[split]), f"score_{split}")
         found = function(model, tokenizer, [examples[i] for i in where], settings)
         for i, triple in zip(where, found, strict=True):
+            if is_near_tie(examples[i], triple, settings.exact):
+                (triple,) = function(model, tokenizer, [examples[i]], alone)
             results[i] = triple
     return results
+
+
+def is_near_tie(example: Example, triple: Scores, exact: bool) -> bool:
+    """Whether the rounding of a batch might decide which of two different candidates is preferred."""
+    means = {
+        (candidate.sentence, candidate.word): score.log_score / score.tokens
+        for candidate, score in zip(example.candidates, triple, strict=True)
+    }
+    step = FLOAT32_STEPS if exact else 0.0  # exact probabilities are rounded, as the authors' program does
+    return any(b - a <= NEAR_TIE * abs(a) + step for a, b in pairwise(sorted(means.values())))

@@ -49,7 +49,11 @@ def log_probability_next(
 
     def forward(batch: np.ndarray) -> None:
         logits = logits_of([encoded[i] for i in batch])
-        result[batch] = logits.double().log_softmax(dim=-1)[:, follows].cpu().numpy()
+        if settings.exact:  # the authors' program rounds to float32: candidates near 1 become equal
+            logits = logits.float().softmax(dim=-1)[:, follows].double().log()
+        else:
+            logits = logits.double().log_softmax(dim=-1)[:, follows]
+        result[batch] = logits.cpu().numpy()
 
     run_batches(lengths, forward, settings, model.device, description="next sentence")
     return result[where]
