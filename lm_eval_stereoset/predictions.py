@@ -6,6 +6,7 @@ Samples:   the JSON Lines that `--log_samples` writes, one line a document.
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json
 from lm_eval_stereoset.metrics import COLUMNS
 
+LARGEST = sys.float_info.max  # JSON has numbers beyond
 PUBLISHED_KEYS = {"intra": "intrasentence", "inter": "intersentence"}
 
 
@@ -66,8 +68,10 @@ def _scores_by_id(entries: Any, where: str) -> dict[str, float]:
             raise UserError(f"{where}, entry {number}: the id must be a text, is {id_!r}")
         if id_ in scores:
             raise UserError(f"{where}, entry {number}: duplicate id {id_}")
-        if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-            raise UserError(f"{where}, entry {number}: score of {id_} is not a finite number: {score!r}")
+        if isinstance(score, bool) or not isinstance(score, int | float) or not -LARGEST <= score <= LARGEST:
+            raise UserError(
+                f"{where}, entry {number}: score of {id_} is not a finite number: {repr(score)[:40]}"
+            )
         scores[id_] = float(score)
     return scores
 
@@ -123,7 +127,7 @@ def read_samples(path: Path | str) -> Samples:
 
     rows: dict[str, list[tuple[Example, list[float]]]] = {split: [] for split in SPLITS}
     languages, normalisers, data, of = set(), set(), set(), {}
-    unique = Uniqueness()
+    unique = {split: Uniqueness() for split in SPLITS}
     for number, line in iter_lines(Path(path)):
         where = f"{path}, line {number}"
         try:
@@ -131,14 +135,14 @@ def read_samples(path: Path | str) -> Samples:
             doc, answers = sample["doc"], [_answer(a) for a in sample["filtered_resps"]]
             split, language = doc["split"], str(doc["language"])
             found = rows[split]
-            if "of" in doc:
-                of[split] = int(doc["of"])
+            if "of" in doc and of.setdefault(split, int(doc["of"])) != int(doc["of"]):
+                raise ValueError(f"of {doc['of']} examples, the lines before of {of[split]}")
             example = example_of_doc(doc, where)
             labels = [c.label for c in example.candidates]
             scores = dict(zip(labels, candidate_scores(doc, answers), strict=True))
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
             raise UserError(f"{where}: not a sample of a StereoSet task ({error!r})") from error
-        unique.check(example, where)
+        unique[split].check(example, where)
         if not all(map(math.isfinite, scores.values())):
             raise UserError(f"{where}: example {example.id} has a score that is not a finite number")
         found.append((example, [scores[label] for label in COLUMNS]))

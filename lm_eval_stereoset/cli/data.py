@@ -67,6 +67,10 @@ def fetch(args: argparse.Namespace) -> None:
 
         paths = fetch_hub(revision=args.revision)
     else:
+        if args.revision:
+            raise UserError(
+                "--revision is for --source hub; the authors' files are those of one pinned commit"
+            )
         from lm_eval_stereoset.data.fetch import fetch as fetch_authors
 
         languages = args.language or tuple(LANGUAGES)

@@ -7,10 +7,11 @@ import argparse
 import json
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.format import SPLITS, Example
+from lm_eval_stereoset.data.format import SPLITS, Example, split_of
 from lm_eval_stereoset.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -79,14 +80,15 @@ def main(argv: Sequence[str]) -> int:
     methods = methods_of(model, args.scoring)
     for split in splits:
         print(f"{split}: {len(data[split].examples)} examples, scored by {methods.get(split, 'nothing')}")
-    notes = Notes(args.output, run_identity(args, {s: d.provenance.sha256 for s, d in data.items()}))
+    checksums = {split: dataset.provenance.sha256 for split, dataset in data.items()}
+    notes = Notes(args.output, run_identity(args, checksums, getattr(model.config, "_commit_hash", None)))
     content = {}
     for split in splits:
         examples = data[split].examples
         for start in tqdm(
             range(0, len(examples), AT_ONCE), desc=split, unit_scale=AT_ONCE, disable=args.quiet
         ):
-            part = [e for e in examples[start : start + AT_ONCE] if e.id not in notes.scores]
+            part = [e for e in examples[start : start + AT_ONCE] if key_of(e) not in notes.scores]
             if part:
                 notes.add(part, score_with(methods, model, tokenizer, part, settings))
         content[PUBLISHED_KEYS[split]] = notes.entries(examples)
@@ -95,15 +97,23 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def run_identity(args: argparse.Namespace, checksums: dict[str, str]) -> dict[str, Any]:
-    """What must be the same for an interrupted run to go on."""
-    import transformers
+def run_identity(args: argparse.Namespace, checksums: dict[str, str], commit: str | None) -> dict[str, Any]:
+    """What must be the same for an interrupted run to go on. `commit`: that of a model on the hub."""
+    from lm_eval_stereoset.scoring.loading import files_of
+    from lm_eval_stereoset.versions import versions
 
     names = ("pretrained", "revision", "tokenizer", "scoring", "case", "exact", "dtype")
     return {name: getattr(args, name) for name in names} | {
         "data": checksums,
-        "transformers": transformers.__version__,
+        "files": files_of(args.pretrained, args.tokenizer),  # a folder that is still being trained into
+        "commit": commit,
+        "packages": versions(),
     }
+
+
+def key_of(example: Example) -> str:
+    """Ids are unique in a file; the two splits of someone's own data may both count from 1."""
+    return f"{split_of(example)} {example.id}"
 
 
 class Notes:
@@ -116,8 +126,9 @@ class Notes:
         lines = self.path.read_text(encoding="utf-8").split("\n") if self.path.is_file() else []
         if lines and lines[0] == first:
             for line in lines[1:-1]:  # the last one is empty, or cut off
-                id_, scores = json.loads(line)
-                self.scores[id_] = scores
+                with suppress(ValueError, TypeError):  # a damaged line is an example to score again
+                    key, scores = json.loads(line)
+                    self.scores[key] = [float(score) for score in scores]
             logger.warning("going on with %s: %d examples are done", self.path, len(self.scores))
         self._rewrite(first)
 
@@ -129,7 +140,7 @@ class Notes:
             handle.writelines(json.dumps(pair) + "\n" for pair in self.scores.items())
 
     def add(self, examples: Sequence[Example], scores: Sequence[Any]) -> None:
-        new = {e.id: [s.probability for s in triple] for e, triple in zip(examples, scores, strict=True)}
+        new = {key_of(e): [s.probability for s in triple] for e, triple in zip(examples, scores, strict=True)}
         self.scores.update(new)
         with open(self.path, "a", encoding="utf-8") as handle:
             handle.writelines(json.dumps(pair) + "\n" for pair in new.items())
@@ -138,7 +149,7 @@ class Notes:
         return [
             {"id": candidate.id, "score": value}
             for example in examples
-            for candidate, value in zip(example.candidates, self.scores[example.id], strict=True)
+            for candidate, value in zip(example.candidates, self.scores[key_of(example)], strict=True)
         ]
 
     def finish(self, content: dict[str, Any]) -> None:

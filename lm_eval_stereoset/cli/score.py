@@ -34,6 +34,8 @@ def main(argv: Sequence[str]) -> None:
     args = parser.parse_args(argv)
     if args.output and Path(args.output).suffix not in OUTPUTS:
         raise UserError(f"--output {args.output}: the ending must be one of {', '.join(OUTPUTS)}")
+    if args.output and Path(args.output).resolve() in [Path(file).resolve() for file in args.predictions]:
+        raise UserError(f"--output {args.output}: is what the scores are made of; name another file")
 
     from lm_eval_stereoset import tables
     from lm_eval_stereoset.data.store import about_file
@@ -66,7 +68,7 @@ def note_of(fields: dict) -> str:
         f", sha256 {fields['sha256'][:12]}" if "sha256" in fields else f", normaliser {fields['normaliser']}"
     )
     scored, whole = fields.get("scored"), fields["examples"]
-    partial = f", only {scored} of {whole} examples" if scored is not None and scored < whole else ""
+    partial = f", only {scored} of {whole} examples" if scored and whole and scored < whole else ""
     return f"{fields['split']}/{fields['language']}: {kind}data {origin}{rest}{partial}"
 
 
@@ -115,8 +117,8 @@ def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, lis
             if split in parts:
                 raise UserError(f"{file}: a second file with {split} samples; give one of each split")
             parts[split] = scored
-            whole = samples.of.get(split, len(scored.examples))
-            if len(scored.examples) < whole:
+            whole = samples.of.get(split)  # None in older files, which do not say
+            if whole is not None and len(scored.examples) < whole:
                 logger.warning(
                     "%s: %s covers only %d of %d examples (--limit?): no number to compare with others",
                     *(file, split, len(scored.examples), whole),

@@ -75,11 +75,11 @@ def _fetch_one(split: str, language: str, clone: Path | str | None, force: bool,
     examples = _validated(frame_to_examples(columns, split, where), split, where)
     _write_annotations(split, language, frame_to_annotations(rows, columns))
     version = COMMIT[:7] if known else f"changed, pickle sha256:{hashlib.sha256(content).hexdigest()[:12]}"
-    _say_what_is_replaced(path, version)
+    say_what_is_replaced(path, REPOSITORY, version)
     return store.save(store.data_folder(), split, language, examples, REPOSITORY, version)
 
 
-def _say_what_is_replaced(path: Path, version: str) -> None:
+def say_what_is_replaced(path: Path, source: str, version: str) -> None:
     """Results of before came from the other version; whoever compares with them should know."""
     if not path.is_file():
         return
@@ -87,10 +87,10 @@ def _say_what_is_replaced(path: Path, version: str) -> None:
         old = store.provenance_of(path, "stereoset")
     except UserError:
         return  # damaged: nothing came from it that could be compared
-    if (old.source, old.version) != (REPOSITORY, version):
+    if (old.source, old.version) != (source, version):
         logger.warning(
             "%s: %s, version %s, is replaced by %s, version %s",
-            *(path, old.source, old.version, REPOSITORY, version),
+            *(path, old.source, old.version, source, version),
         )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.data import store
+from lm_eval_stereoset.data.fetch import say_what_is_replaced
 from lm_eval_stereoset.data.format import SPLITS, Example, parse_example
 from lm_eval_stereoset.data.words import candidate_word
 from lm_eval_stereoset.errors import UserError
@@ -33,6 +34,8 @@ def fetch_hub(repository: str = REPOSITORY, revision: str | None = None) -> list
             for number, row in enumerate(table)
         ]
     version = f"hub {revision or 'main'}"
+    for split in SPLITS:
+        say_what_is_replaced(store.file_in(store.data_folder(), split, "en"), repository, version)
     return [store.save(store.data_folder(), s, "en", examples[s], repository, version) for s in SPLITS]
 
 

@@ -9,7 +9,6 @@ with pseudo-log-likelihoods.
 
 import dataclasses
 import logging
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -27,6 +26,8 @@ from lm_eval_stereoset.scoring.architecture import auto_class, check_scoring, fa
 from lm_eval_stereoset.scoring.loading import (
     Checked,
     best_device,
+    check_dtype,
+    files_of,
     keep_untied,
     local_folder,
     one_line,
@@ -58,6 +59,7 @@ class StereoSetHF(HFLM):
         check_scoring(scoring)
         if not isinstance(exact, bool):
             raise UserError(f"exact must be true or false, is {exact!r}")
+        check_dtype(options.get("dtype"))
         self.scoring = scoring
         self.settings = Settings(case=str(case), exact=exact, batch_tokens=batch_tokens)
         self.nsp: NSPModel | None = None
@@ -239,9 +241,8 @@ class StereoSetHF(HFLM):
         """All that an answer depends on besides the request."""
         named = ("pretrained", "revision", "peft", "delta", "add_bos_token", "mixed_precision_dtype")
         identity = {name: str(getattr(self, name)) for name in named}
-        folders = [Path(p) for p in (self.pretrained, self.peft) if isinstance(p, str) and Path(p).is_dir()]
-        files = [f for folder in folders for f in sorted(folder.iterdir()) if f.is_file()]
-        identity["files"] = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in files]
+        identity["files"] = files_of(self.pretrained, self.peft, self.tokenizer.name_or_path)
+        identity["packages"] = versions()
         identity["tokenizer"] = self.tokenizer.name_or_path
         identity["dtype"] = str(getattr(self.model, "dtype", ""))
         identity["quantisation"] = str(getattr(self.model.config, "quantization_config", None))

@@ -10,6 +10,7 @@ scores[0][0].probability                          # the papers' quantity of its 
 """
 
 import importlib
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -86,8 +87,18 @@ def score_with(
         for i, triple in zip(where, found, strict=True):
             if is_near_tie(examples[i], triple, settings.exact):
                 (triple,) = function(model, tokenizer, [examples[i]], alone)
-            results[i] = triple
+            results[i] = finite(examples[i], triple)
     return results
+
+
+def finite(example: Example, triple: Scores) -> Scores:
+    for candidate, one in zip(example.candidates, triple, strict=True):
+        if not math.isfinite(one.log_score):
+            raise UserError(
+                f"example {example.id}, candidate {candidate.id}: the model's score is not a finite number "
+                f"({one.log_score}); is the checkpoint damaged? In half precision, try dtype=float32"
+            )
+    return triple
 
 
 def is_near_tie(example: Example, triple: Scores, exact: bool) -> bool:

@@ -67,8 +67,14 @@ class HeadReader:
         if hidden is None or logits is None or logits.shape[0] != 1:
             return False
         ours = nn.functional.linear(hidden, self.head.weight, self.head.bias)
-        tolerance = 8 * torch.finfo(ours.dtype).eps * float(ours.abs().max())
-        return logits.shape == ours.shape and bool((logits - ours).abs().max() <= tolerance)
+        if logits.shape != ours.shape or getattr(
+            self.model.config.get_text_config(), "final_logit_softcapping", None
+        ):
+            return False
+        # sums are float32 and rounded once: what is coarse is each logit by itself, so that no cap can hide
+        size = ours.float().abs()
+        tolerance = 2 * torch.finfo(ours.dtype).eps * size + 64 * torch.finfo(torch.float32).eps * size.max()
+        return bool(((logits.float() - ours.float()).abs() <= tolerance).all())
 
     def _hidden_at(
         self, rows: torch.Tensor, through: int, inputs: dict[str, Any]
@@ -121,9 +127,28 @@ class GatheredHead:
             self.flush()
 
     def flush(self) -> None:
-        if not self._waiting:
+        waiting, self._waiting = self._waiting, []
+        self._run(waiting)
+
+    def _run(self, waiting: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable]]) -> None:
+        """In halves if memory is short: other batches could not help, these states are computed already."""
+        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+
+        if not waiting:
             return
-        hidden, index, wanted, stores = zip(*self._waiting, strict=True)
+        try:
+            self._store(waiting)
+            return
+        except Exception as error:
+            if len(waiting) == 1 or not should_reduce_batch_size(error):
+                raise
+        clear_device_cache(garbage_collection=True)
+        middle = len(waiting) // 2
+        self._run(waiting[:middle])
+        self._run(waiting[middle:])
+
+    def _store(self, waiting: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable]]) -> None:
+        hidden, index, wanted, stores = zip(*waiting, strict=True)
         offsets = np.cumsum([0] + [len(h) for h in hidden[:-1]]).tolist()
         head = self.reader.head
         with torch.inference_mode(), fast_linear(hidden[0].device):
@@ -138,7 +163,6 @@ class GatheredHead:
             stores, np.split(values, np.cumsum([len(w) for w in wanted])[:-1]), strict=True
         ):
             store(part)
-        self._waiting.clear()
 
 
 def block_log_probabilities(
@@ -161,7 +185,8 @@ def block_log_probabilities(
     chosen = (hidden[which].float() * weight[tokens].float()).sum(dim=-1)
     if bias is not None:
         chosen = chosen + bias[tokens].float()
-    return (chosen.double() - normaliser[which].double()).cpu()
+    # in half precision the normaliser is of rounded logits, so that the difference can come out above 0
+    return (chosen.double() - normaliser[which].double()).clamp_(max=0).cpu()
 
 
 def _log_sum_exp(logits: torch.Tensor) -> torch.Tensor:

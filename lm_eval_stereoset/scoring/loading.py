@@ -50,6 +50,8 @@ def load(
     from transformers import AutoConfig, AutoTokenizer
 
     check_scoring(scoring)
+    check_dtype(dtype)
+    device = check_device(device or best_device())
     name = str(pretrained)
     hub = {"revision": revision, "trust_remote_code": trust_remote_code}
     config = one_line(name, lambda: AutoConfig.from_pretrained(name, **hub))
@@ -60,7 +62,7 @@ def load(
     model = Checked(auto_class(config, scoring), scoring).from_pretrained(name, dtype=dtype, **hub)
     source = tokenizer or name
     words = one_line(source, lambda: AutoTokenizer.from_pretrained(source, **hub))
-    return model.to(device or best_device()).eval(), words
+    return model.to(device).eval(), words
 
 
 def refuse_language_model_scoring(scoring: str, name: str) -> None:
@@ -78,6 +80,38 @@ def local_folder(name: str, revision: str) -> Path:
     from huggingface_hub import snapshot_download
 
     return Path(one_line(name, lambda: snapshot_download(name, revision=revision)))
+
+
+def files_of(*names: Any) -> list[tuple[str, int, int]]:
+    """Names, sizes and times of the files in those of `names` that are folders: others, once one is written to."""
+    folders = [Path(name) for name in names if isinstance(name, str) and Path(name).is_dir()]
+    files = [path for folder in folders for path in sorted(folder.iterdir()) if path.is_file()]
+    return [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+
+
+def check_dtype(dtype: Any) -> None:
+    import torch
+
+    if (
+        isinstance(dtype, str)
+        and dtype != "auto"
+        and not isinstance(getattr(torch, dtype, None), torch.dtype)
+    ):
+        raise UserError(f"dtype {dtype!r} is unknown; give auto, float32, bfloat16 or float16")
+
+
+def check_device(device: Any) -> Any:
+    """The device itself, if something can be put there."""
+    import torch
+
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(
+            f"device {str(device)!r} cannot be used ({reason}); give cpu, cuda, cuda:1 or mps"
+        ) from error
+    return device
 
 
 def best_device() -> str:

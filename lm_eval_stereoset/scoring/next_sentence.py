@@ -50,7 +50,8 @@ def log_probability_next(
     def forward(batch: np.ndarray) -> None:
         logits = logits_of([encoded[i] for i in batch])
         if settings.exact:  # the authors' program rounds to float32: candidates near 1 become equal
-            logits = logits.float().softmax(dim=-1)[:, follows].double().log()
+            probability = logits.float().softmax(dim=-1)[:, follows].double()
+            logits = probability.clamp(min=1e-300).log()  # rounded to 0 it stays the smallest, and a number
         else:
             logits = logits.double().log_softmax(dim=-1)[:, follows]
         result[batch] = logits.cpu().numpy()

@@ -104,7 +104,10 @@ def sentinel_steps_exact(
     candidates = [(e, c) for e in examples for c in e.candidates]
     words = _encode(tokenizer, [c.word for _, c in candidates], special=False)
     texts, tokens, owners = [], [], []
-    for owner, ((example, _), word) in enumerate(zip(candidates, words, strict=True)):
+    names = _names(examples)
+    for owner, ((example, candidate), word) in enumerate(zip(candidates, words, strict=True)):
+        if not word:
+            raise UserError(f"{names[owner]}: the tokenizer leaves nothing of {candidate.word!r}")
         for step, token in enumerate(word):
             shown = clean_up(tokenizer.decode(list(word[:step]))) if step else ""
             texts.append(example.context.replace(BLANK, shown + SENTINELS[0]))
@@ -114,7 +117,6 @@ def sentinel_steps_exact(
     encoders = _encode(tokenizer, different)
     start = _start(model)
     greedy = most_probable_first(model, encoders, start, settings)
-    names = _names(examples)
     for i, owner in zip(where.tolist(), owners, strict=True):
         if greedy[i] == model.config.eos_token_id:
             raise UserError(

@@ -52,5 +52,5 @@ class Settings:
             raise UserError(f"case {self.case!r} is unknown; the cases are {', '.join(CASES)}")
         for name in ("batch_tokens", "batch_size"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise UserError(f"{name} must be at least 1, is {value}")
+            if value is not None and (type(value) is not int or value < 1):
+                raise UserError(f"{name} must be a number of at least 1, is {value!r}")

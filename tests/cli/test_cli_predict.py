@@ -1,6 +1,8 @@
 """stereoset predict: the published format, agreement with the golden scores, going on after a kill, bad input."""
 
 import json
+import os
+import shutil
 
 import pytest
 
@@ -96,6 +98,47 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(golden_models, tmp_path, m
     assert not (tmp_path / "out.json.part").exists()
 
 
+def test_a_checkpoint_that_has_changed_meanwhile_starts_anew(golden_models, tmp_path, monkeypatch):
+    """Half of the scores from one model and half from another would look like any file."""
+    folder = tmp_path / "model"
+    shutil.copytree(golden_models / "tiny-bert", folder)
+    monkeypatch.setattr(predict, "AT_ONCE", 4)
+    arguments = (folder, "--language", "en", "--split", "intra", "--data", "sample")
+    out = tmp_path / "out.json"
+    adding = predict.Notes.add
+    monkeypatch.setattr(predict.Notes, "add", lambda self, e, s: (adding(self, e, s), interrupt()))
+    assert run(*arguments, "-o", out) == 130
+    scored = []
+    monkeypatch.setattr(predict.Notes, "add", lambda self, e, s: (scored.append(len(e)), adding(self, e, s)))
+    weights = folder / "model.safetensors"
+    os.utime(weights, ns=(0, weights.stat().st_mtime_ns + 1))
+    assert run(*arguments, "-o", out) == 0
+    assert sum(scored) == len(store.load("intra", "en", "sample").examples)
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+def test_equal_ids_in_both_splits_keep_their_own_scores(golden_models, tmp_path):
+    for split in ("intra", "inter"):
+        (tmp_path / "mine" / split).mkdir(parents=True)
+        examples = store.load(split, "en", "sample").examples[:6]
+        lines = [json.dumps(e.to_dict() | {"id": str(i)}) for i, e in enumerate(examples)]
+        (tmp_path / "mine" / split / "en.jsonl").write_text("\n".join(lines))
+    arguments = (golden_models / "tiny-bert", "--language", "en", "--data", tmp_path / "mine")
+    for split in ("both", "inter"):
+        assert run(*arguments, "--split", split, "-o", tmp_path / f"{split}.json") == 0
+    both, alone = (read(tmp_path / f"{split}.json")["intersentence"] for split in ("both", "inter"))
+    assert both == pytest.approx(alone, rel=1e-6)
+
+
+def test_a_damaged_note_is_scored_again(tmp_path):
+    notes = predict.Notes(tmp_path / "out.json", {})
+    notes.path.write_text('{}\n["intra x", [0.1, 0.2, 0.3]]\n["intra y", [0.1, 0.\n["intra z", null]\n')
+    assert predict.Notes(tmp_path / "out.json", {}).scores == {"intra x": [0.1, 0.2, 0.3]}
+
+
 def test_notes_of_other_settings_are_not_used(tmp_path):
     notes = predict.Notes(tmp_path / "out.json", {"case": "d"})
     notes.path.write_text('{"case": "d"}\n["x", [0.1, 0.2, 0.3]]\n')
@@ -109,7 +152,9 @@ def test_notes_of_other_settings_are_not_used(tmp_path):
         (["--case", "z"], "case 'z' is unknown"),
         (["--scoring", "nsp"], "has no next-sentence head"),
         (["--scoring", "mlm"], "scoring 'mlm' is unknown"),
-        (["--batch-size", "0"], "batch_size must be at least 1"),
+        (["--batch-size", "0"], "batch_size must be a number of at least 1"),
+        (["--dtype", "foo"], "dtype 'foo' is unknown"),
+        (["--device", "foo"], "device 'foo' cannot be used"),
         (["--tokenizer", "nowhere/nothing"], "nowhere/nothing: cannot be loaded"),
         (["--data", "nowhere"], "no file"),
     ],

@@ -208,6 +208,35 @@ def test_samples_of_a_limited_run_say_so_below_the_table_and_in_the_note(tmp_pat
     assert (about["examples"], about["scored"]) == (28, 2)
 
 
+def test_samples_that_do_not_say_how_many_there_should_be_leave_it_open(tmp_path, samples):
+    output = tmp_path / "scores.json"
+    assert score_samples(tmp_path, samples, "-o", str(output)) == 0
+    (about,) = json.loads(about_file(output).read_text())["data"]
+    assert (about["examples"], about["scored"]) == (None, 2)
+
+
+def test_samples_of_two_different_data_sets_in_one_file_are_refused(tmp_path, samples, capsys):
+    samples[0]["doc"]["of"], samples[1]["doc"]["of"] = 28, 2
+    assert score_samples(tmp_path, samples) == 2
+    assert "line 2" in capsys.readouterr().err
+
+
+def test_the_output_may_not_be_the_input(tmp_path, predictions, capsys):
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(predictions))
+    assert main(["score", str(path), "-l", "de", "--data", "sample", "-o", str(path)]) == 2
+    assert "name another file" in capsys.readouterr().err
+    assert json.loads(path.read_text()) == predictions
+
+
+def test_a_number_beyond_all_floats_is_one_line(tmp_path, predictions, capsys):
+    path = tmp_path / "p.json"
+    predictions["intrasentence"][0]["score"] = 10**400
+    path.write_text(json.dumps(predictions))
+    assert main(["score", str(path), "-l", "de", "--data", "sample"]) == 2
+    assert "is not a finite number: 1000" in capsys.readouterr().err
+
+
 def test_samples_of_a_whole_run_do_not(tmp_path, samples, capsys, caplog):
     for sample in samples:
         sample["doc"]["of"] = 2

@@ -3,6 +3,7 @@
 import datasets
 import pytest
 
+from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import hub, store
 from lm_eval_stereoset.errors import UserError
 
@@ -55,6 +56,19 @@ def test_hub_rows_become_the_same_examples(tmp_path, english, monkeypatch):
         dataset = store.load(split, "en")
         assert dataset.examples == english[split]  # words cut from the sentences, labels by their numbers
         assert dataset.provenance.version == "hub main"
+
+
+def test_replacing_data_of_another_origin_is_said(tmp_path, english, monkeypatch, own_data_folder, caplog):
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    store.save(own_data_folder, "intra", "en", english["intra"], "the authors", "883f005")
+    folder = write_hub_folder(tmp_path / "hub", english)
+    hub.fetch_hub(folder)
+    assert f"the authors, version 883f005, is replaced by {folder}, version hub main" in caplog.text
+
+
+def test_a_revision_without_the_hub_is_refused_not_ignored(capsys):
+    assert main(["data", "fetch", "--revision", "abc"]) == 2
+    assert "--revision is for --source hub" in capsys.readouterr().err
 
 
 def test_other_class_names_are_refused_rather_than_swapped(tmp_path, english, monkeypatch):

@@ -129,3 +129,58 @@ def test_a_model_that_scales_its_logits_is_read_at_once_from_its_own(monkeypatch
     assert got[0] == pytest.approx(
         logits[torch.from_numpy(rows[which]), torch.from_numpy(tokens)].numpy(), rel=1e-5
     )
+
+
+def test_memory_that_runs_out_in_the_head_halves_what_waits(monkeypatch):
+    """These states are computed already: running their batches again would only add to them."""
+    model, got, sizes = causal_model("gpt2"), {}, []
+    compute = head_module.block_log_probabilities
+
+    def short_of_memory(hidden, *rest):
+        sizes.append(len(hidden))
+        if len(hidden) > 6:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate")
+        return compute(hidden, *rest)
+
+    gathered = GatheredHead(model)
+    with torch.inference_mode():
+        for i, (rows, which, tokens, inputs) in enumerate(passes(model)):
+            gathered.read(lambda values, i=i: got.__setitem__(i, values), rows, which, tokens, **inputs)
+        monkeypatch.setattr(head_module, "block_log_probabilities", short_of_memory)
+        gathered.flush()
+        monkeypatch.setattr(head_module, "block_log_probabilities", compute)
+        for i, (rows, which, tokens, inputs) in enumerate(passes(model)):
+            wanted = HeadReader(model)(*(torch.from_numpy(x) for x in (rows, which, tokens)), **inputs)
+            assert got[i] == pytest.approx(wanted.numpy(), rel=1e-6)
+    assert max(sizes) > 6
+    assert not gathered._waiting
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("scale", [1, 15, 20])
+def test_a_soft_cap_is_seen_in_any_precision(dtype, scale):
+    model = causal_model("gemma2", final_logit_softcapping=30.0).to(dtype)
+    with torch.no_grad():
+        model.lm_head.weight *= scale
+    reader = HeadReader(model)
+    with torch.inference_mode():
+        reader(*(torch.tensor(x) for x in ([1], [0], [5])), input_ids=torch.tensor([[3, 4, 5]]))
+    assert reader.blocks is False
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_an_ordinary_head_is_read_in_blocks_in_half_precision(kind):
+    model = causal_model(kind).to(torch.bfloat16)
+    reader = HeadReader(model)
+    with torch.inference_mode():
+        reader(*(torch.tensor(x) for x in ([1], [0], [5])), input_ids=torch.tensor([[3, 4, 5]]))
+    assert reader.blocks is True
+
+
+def test_no_probability_is_above_1_in_half_precision():
+    hidden, weight, bias, which, _ = random_head(8.0)
+    best = torch.nn.functional.linear(hidden, weight, bias).argmax(dim=-1)
+    half = [x.to(torch.bfloat16) for x in (hidden, weight, bias)]
+    values = block_log_probabilities(*half, which, best[which])
+    assert values.max() <= 0
+    assert values.min() > -1

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from scoring_tiny import INTER, INTRA, inter
+from scoring_tiny import INTER, INTRA, inter, intra
 
 from lm_eval_stereoset import scoring
 from lm_eval_stereoset.data import store
+from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import (
     CandidateScore,
     Settings,
@@ -94,3 +95,31 @@ def test_exact_probabilities_are_rounded_to_float32_as_the_authors_program_does(
     default = next_sentence.score_inter(model, tokenizer, INTER[:1], Settings())[0]
     assert len({s.log_score for s in default}) == 3
     assert all(-1e-9 < s.log_score < 0 for s in default)
+
+
+def test_a_probability_that_float32_rounds_to_0_stays_a_number(shared):
+    model, tokenizer = load(shared / "golden" / "models" / "tiny-bert")
+    with torch.no_grad():
+        model.cls.seq_relationship.bias += torch.tensor([-200.0, 0.0])
+    exact = score(model, tokenizer, INTER[:1], exact=True)[0]
+    assert len({s.log_score for s in exact}) == 1
+    assert exact[0].probability == pytest.approx(0.0, abs=1e-290)
+    default = score(model, tokenizer, INTER[:1])[0]
+    assert len({s.log_score for s in default}) == 3
+
+
+def test_a_score_that_is_not_a_number_is_refused_naming_the_candidate(shared):
+    model, tokenizer = load(shared / "golden" / "models" / "tiny-bert")
+    with torch.no_grad():
+        model.cls.seq_relationship.bias += torch.nan
+    with pytest.raises(
+        UserError, match="example e1, candidate 1-stereotype: the model's score is not a finite"
+    ):
+        score(model, tokenizer, INTER)
+
+
+def test_a_word_that_leaves_no_token_is_refused_with_exact_too(shared):
+    model, tokenizer = load(shared / "golden" / "models" / "tiny-t5")
+    examples = [intra(1, "The player was BLANK.", "\u200b", "asian", "fox")]
+    with pytest.raises(UserError, match="the tokenizer leaves nothing of"):
+        score(model, tokenizer, examples, exact=True)
