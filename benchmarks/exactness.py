@@ -135,7 +135,7 @@ def main() -> None:
     names = ("smollm2", "roberta", "mgpt", *GOLDEN)
     parser.add_argument("--models", nargs="+", choices=names, default=names, metavar="NAME")
     parser.add_argument("--languages", nargs="+", choices=LANGUAGES, default=LANGUAGES, metavar="LANGUAGE")
-    parser.add_argument("--steps", type=int, default=1500, help="of training roberta and mgpt (1500)")
+    parser.add_argument("--steps", type=int, default=400, help="of training roberta and mgpt (400)")
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
