@@ -53,4 +53,4 @@ class Settings:
         for name in ("batch_tokens", "batch_size"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
-                raise UserError(f"{name} must be a number of at least 1, is {value!r}")
+                raise UserError(f"{name} must be a whole number of at least 1, is {value!r}")

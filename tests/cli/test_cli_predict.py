@@ -152,7 +152,7 @@ def test_notes_of_other_settings_are_not_used(tmp_path):
         (["--case", "z"], "case 'z' is unknown"),
         (["--scoring", "nsp"], "has no next-sentence head"),
         (["--scoring", "mlm"], "scoring 'mlm' is unknown"),
-        (["--batch-size", "0"], "batch_size must be a number of at least 1"),
+        (["--batch-size", "0"], "batch_size must be a whole number of at least 1"),
         (["--dtype", "foo"], "dtype 'foo' is unknown"),
         (["--device", "foo"], "device 'foo' cannot be used"),
         (["--tokenizer", "nowhere/nothing"], "nowhere/nothing: cannot be loaded"),

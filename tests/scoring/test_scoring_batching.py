@@ -119,7 +119,8 @@ def test_scores_are_what_the_papers_call_them():
     assert geometric.probability == pytest.approx(0.25)  # paper eq. 4
 
 
+@pytest.mark.parametrize("value", [0, 1.5, "abc"])
 @pytest.mark.parametrize("name", ["batch_tokens", "batch_size"])
-def test_batches_smaller_than_one_are_refused(name):
-    with pytest.raises(UserError, match=f"{name} must be at least 1, is 0"):
-        Settings(**{name: 0})
+def test_batches_that_are_no_number_or_smaller_than_one_are_refused(name, value):
+    with pytest.raises(UserError, match=f"{name} must be a whole number of at least 1, is {value!r}"):
+        Settings(**{name: value})
