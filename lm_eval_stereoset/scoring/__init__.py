@@ -71,6 +71,8 @@ def score_with(
 
     A near tie is scored again on its own, so that no ranking depends on what else was in its batch.
     """
+    from lm_eval_stereoset.scoring.cpu_linear import usual_linear
+
     results: list[Scores | None] = [None] * len(examples)
     alone = replace(settings, batch_size=1, batch_tokens=None, progress=False)
     for split in SPLITS:
@@ -86,7 +88,8 @@ def score_with(
         found = function(model, tokenizer, [examples[i] for i in where], settings)
         for i, triple in zip(where, found, strict=True):
             if is_near_tie(examples[i], triple, settings.exact):
-                (triple,) = function(model, tokenizer, [examples[i]], alone)
+                with usual_linear():
+                    (triple,) = function(model, tokenizer, [examples[i]], alone)
             results[i] = finite(examples[i], triple)
     return results
 

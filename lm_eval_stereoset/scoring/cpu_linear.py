@@ -6,8 +6,9 @@ preference. Both are plain float32 arithmetic.
 """
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -18,9 +19,23 @@ SMALLEST = 256 * 256  # weights below this gain nothing
 WORTH_IT = 1.25  # how much faster oneDNN must be; well above noise, so that the choice is the same every time
 
 
+_usual_only: ContextVar[bool] = ContextVar("_usual_only", default=False)
+
+
 def fast_linear(device: torch.device) -> AbstractContextManager:
     """While open, large float32 layers run with oneDNN, if that is faster here. No gradients inside."""
-    return OneDNNLinear() if device.type == "cpu" and one_dnn_is_faster() else nullcontext()
+    fast = device.type == "cpu" and not _usual_only.get() and one_dnn_is_faster()
+    return OneDNNLinear() if fast else nullcontext()
+
+
+@contextmanager
+def usual_linear() -> Iterator[None]:
+    """While open, fast_linear changes nothing: for what must come out to the last bit as in any other program."""
+    before = _usual_only.set(True)
+    try:
+        yield
+    finally:
+        _usual_only.reset(before)
 
 
 class OneDNNLinear(TorchFunctionMode):

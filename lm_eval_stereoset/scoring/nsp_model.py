@@ -155,15 +155,17 @@ class NSPModel(nn.Module):
         start = self.core.config.decoder_start_token_id
         said = torch.full((len(inputs["input_ids"]), 1), start, device=inputs["input_ids"].device)
         encoder = self.core.get_encoder()(**inputs)
-        for step in range(1, self.settings.label_step + 1):
-            logits = self.core(
+        cache = None
+        for _ in range(self.settings.label_step):
+            output = self.core(
                 encoder_outputs=encoder,
                 attention_mask=inputs["attention_mask"],
-                decoder_input_ids=said,
-                use_cache=False,
-            ).logits[:, -1]
-            if step < self.settings.label_step:
-                said = torch.cat([said, logits.argmax(dim=-1, keepdim=True)], dim=1)
+                decoder_input_ids=said,  # each step's own token; those before are in the cache, as in generation
+                past_key_values=cache,
+                use_cache=self.settings.label_step > 1,
+            )
+            cache, logits = output.past_key_values, output.logits[:, -1]
+            said = logits.argmax(dim=-1, keepdim=True)
         return logits
 
     @torch.inference_mode()
