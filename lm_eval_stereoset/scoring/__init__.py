@@ -13,11 +13,11 @@ import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.data.format import SPLITS, Example, split_of
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.near_ties import is_near_tie
 from lm_eval_stereoset.scoring.types import CASES, CandidateScore, Scores, Settings
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CASES", "CandidateScore", "Scores", "Settings", "family_module", "load", "score", "score_with"]
 
-NEAR_TIE = 2e-5  # relative, of log scores; batches of other shapes differ by up to some 5e-6
-FLOAT32_STEPS = 2**-22  # four steps of float32 just below 1
 FAMILY_MODULES = {"masked": "masked", "causal": "causal", "seq2seq": "seq2seq", "nsp": "next_sentence"}
 
 
@@ -102,13 +100,3 @@ def finite(example: Example, triple: Scores) -> Scores:
                 f"({one.log_score}); is the checkpoint damaged? In half precision, try dtype=float32"
             )
     return triple
-
-
-def is_near_tie(example: Example, triple: Scores, exact: bool) -> bool:
-    """Whether the rounding of a batch might decide which of two different candidates is preferred."""
-    means = {
-        (candidate.sentence, candidate.word): score.log_score / score.tokens
-        for candidate, score in zip(example.candidates, triple, strict=True)
-    }
-    step = FLOAT32_STEPS if exact else 0.0  # exact probabilities are rounded, as the authors' program does
-    return any(b - a <= NEAR_TIE * abs(a) + step for a, b in pairwise(sorted(means.values())))

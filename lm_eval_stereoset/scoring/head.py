@@ -5,7 +5,7 @@ The normaliser of a softmax is summed over blocks of the vocabulary that stay in
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -97,6 +97,15 @@ class HeadReader:
         return (seen[0] if len(seen) == 1 else None), (logits.flatten(0, -2) if through else None)
 
 
+class Waiting(NamedTuple):
+    """What one pass wants to know: hidden states, and for each wanted token its row among them."""
+
+    hidden: torch.Tensor
+    which: torch.Tensor
+    tokens: torch.Tensor
+    store: Callable[[np.ndarray], None]
+
+
 class GatheredHead:
     """As HeadReader, but hidden states of several passes wait until their head is worth running.
 
@@ -105,7 +114,7 @@ class GatheredHead:
 
     def __init__(self, model: nn.Module):
         self.reader = HeadReader(model)
-        self._waiting: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable]] = []
+        self._waiting: list[Waiting] = []
 
     def read(
         self,
@@ -122,15 +131,15 @@ class GatheredHead:
         if hidden is None:
             store(self.reader(at, index, wanted, **inputs).numpy())
             return
-        self._waiting.append((hidden, index, wanted, store))
-        if sum(len(entry[0]) for entry in self._waiting) >= GATHERED_ROWS:
+        self._waiting.append(Waiting(hidden, index, wanted, store))
+        if sum(len(one.hidden) for one in self._waiting) >= GATHERED_ROWS:
             self.flush()
 
     def flush(self) -> None:
         waiting, self._waiting = self._waiting, []
         self._run(waiting)
 
-    def _run(self, waiting: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable]]) -> None:
+    def _run(self, waiting: list[Waiting]) -> None:
         """In halves if memory is short: other batches could not help, these states are computed already."""
         from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
 
@@ -147,22 +156,20 @@ class GatheredHead:
         self._run(waiting[:middle])
         self._run(waiting[middle:])
 
-    def _store(self, waiting: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor, Callable]]) -> None:
-        hidden, index, wanted, stores = zip(*waiting, strict=True)
-        offsets = np.cumsum([0] + [len(h) for h in hidden[:-1]]).tolist()
+    def _store(self, waiting: list[Waiting]) -> None:
         head = self.reader.head
-        with torch.inference_mode(), fast_linear(hidden[0].device):
+        offsets = np.cumsum([0] + [len(one.hidden) for one in waiting[:-1]]).tolist()
+        with torch.inference_mode(), fast_linear(waiting[0].hidden.device):
             values = block_log_probabilities(
-                torch.cat(hidden),
+                torch.cat([one.hidden for one in waiting]),
                 head.weight,
                 head.bias,
-                torch.cat([one + offset for one, offset in zip(index, offsets, strict=True)]),
-                torch.cat(wanted),
+                torch.cat([one.which + offset for one, offset in zip(waiting, offsets, strict=True)]),
+                torch.cat([one.tokens for one in waiting]),
             ).numpy()
-        for store, part in zip(
-            stores, np.split(values, np.cumsum([len(w) for w in wanted])[:-1]), strict=True
-        ):
-            store(part)
+        ends = np.cumsum([len(one.tokens) for one in waiting])
+        for one, part in zip(waiting, np.split(values, ends[:-1]), strict=True):
+            one.store(part)
 
 
 def block_log_probabilities(

@@ -51,10 +51,10 @@ def log_probability_next(
         logits = logits_of([encoded[i] for i in batch])
         if settings.exact:  # the authors' program rounds to float32: candidates near 1 become equal
             probability = logits.float().softmax(dim=-1)[:, follows].double()
-            logits = probability.clamp(min=1e-300).log()  # rounded to 0 it stays the smallest, and a number
+            log_p = probability.clamp(min=1e-300).log()  # rounded to 0 it stays the smallest, and a number
         else:
-            logits = logits.double().log_softmax(dim=-1)[:, follows]
-        result[batch] = logits.cpu().numpy()
+            log_p = logits.double().log_softmax(dim=-1)[:, follows]
+        result[batch] = log_p.cpu().numpy()
 
     run_batches(lengths, forward, settings, model.device, description="next sentence")
     return result[where]
