@@ -1,14 +1,20 @@
 """A small English data set, real data where it is there, and a running stand-in for Amazon Translate."""
 
+import csv
 from pathlib import Path
 
 import pytest
 from translation_examples import english_examples
-from translation_stand_in import KEY, StandIn
+from translation_review_folder import FORMULA, LOST
+from translation_stand_in import KEY, StandIn, pseudo
 
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data.format import Example, write_examples
 from lm_eval_stereoset.data.pickles import read_pickle
+from translation import review
+from translation.columns import put, rebuilt
+from translation.folder import Folder
+from translation.source import assemble, strings_of
 
 
 @pytest.fixture
@@ -56,6 +62,40 @@ def translate(capfd: pytest.CaptureFixture[str]):
         return code, out, "\n".join(line for line in lines if line and "char/s" not in line)
 
     return call
+
+
+@pytest.fixture
+def work(english, tmp_path, translate):
+    """A working folder with raw and repaired examples; a few of them need a person."""
+    raw = {
+        split: [assemble(e, {t: pseudo(t, e.id != LOST) for t in strings_of(e)}) for e in examples]
+        for split, examples in english_examples().items()
+    }
+    raw["intra"][0] = rebuilt(put(raw["intra"][0], "context", FORMULA))
+    raw["intra"][0] = put(raw["intra"][0], "target", "-giardiniere x")
+    raw["inter"][5] = put(raw["inter"][5], "c1_sentence", raw["inter"][5].candidates[1].sentence)
+    Folder(tmp_path / "it" / "raw", "it").write(raw)
+    options = ("--to", "it", "--data", english, "--dir", tmp_path / "it")
+    assert translate("repair", *options)[0] == 0
+    return options
+
+
+@pytest.fixture
+def rows(work, translate, tmp_path):
+    """Writes the sheet; gives its rows by id and a function that saves and applies them."""
+    assert translate("review", *work)[0] == 0
+    path = tmp_path / "it" / "review.csv"
+    with open(path, encoding="utf-8-sig", newline="") as handle:
+        content = {row["id"]: row for row in csv.DictReader(handle)}
+
+    def apply(*more, by="Ada"):
+        with open(path, "w", encoding="utf-8", newline="") as handle:
+            writer = csv.DictWriter(handle, review.columns())
+            writer.writeheader()
+            writer.writerows(content.values())
+        return translate("apply", path, *work, "--by", by, *more)
+
+    return content, apply
 
 
 @pytest.fixture(scope="session")
