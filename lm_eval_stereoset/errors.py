@@ -6,3 +6,17 @@ class UserError(Exception):
 
     def __init__(self, message: str):
         super().__init__(" ".join(str(message).split()))
+
+
+def missing_package(package: str, purpose: str, extra: str | None = None) -> UserError:
+    """For an ImportError of an optional dependency: names the pip command that brings it."""
+    install = f'"lm-eval-stereoset[{extra}]"' if extra else package
+    return UserError(f"{purpose} needs the package {package}; install it with: pip install {install}")
+
+
+def short(value: object) -> str:
+    """What a file holds in the place of something else, for a message."""
+    try:
+        return repr(value)[:40]
+    except ValueError:  # Python does not print whole numbers of more than 4,300 digits
+        return "a huge number"

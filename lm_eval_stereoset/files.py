@@ -1,10 +1,12 @@
-"""Writing files so that a kill or a full disk never leaves half of one, and fingerprints of files."""
+"""Reading users' files so that every fault is one line; writing so that a kill never leaves half a file; checksums."""
 
 import hashlib
 import json
 import os
+import re
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +24,11 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO]:
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     temporary = None
     try:
+        refuse_special(
+            path
+        )  # putting a file in the place of /dev/null or /dev/stdout would break the whole machine
+        if path.parent.resolve() == Path("/dev"):
+            raise UserError(f"{path}: is a device; name a regular file instead")
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = tempfile.NamedTemporaryFile(  # noqa: SIM115  closed below, before it is put in place
             mode, dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False, **text
@@ -49,20 +56,98 @@ def write_json(path: Path | str, value: Any) -> None:
         handle.write("\n")
 
 
-def read_json(path: Path | str) -> Any:
+def read_bytes(path: Path | str) -> bytes:
+    """The content of a regular file. A FIFO would wait for a writer that never comes, a device may never end."""
     path = Path(path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        refuse_special(path)
+        return path.read_bytes()
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     except IsADirectoryError as error:
-        raise UserError(f"{path}: is a folder, not a JSON file") from error
+        raise UserError(f"{path}: is a folder, not a file") from error
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a NUL in the path
+        raise UserError(f"{str(path)!r}: not a valid path ({error})") from error
+
+
+def refuse_special(path: Path) -> None:
+    """Nothing but a regular file or a folder is read or replaced; what does not exist is left to the caller."""
+    mode = path.stat().st_mode if path.exists() else stat.S_IFREG
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise UserError(f"{path}: is a pipe, socket or device; name a regular file instead")
+
+
+def read_text(path: Path | str) -> str:
+    try:
+        return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 (byte {error.start})") from error
+
+
+def read_json(path: Path | str) -> Any:
+    return parse_json(read_bytes(path), str(path))
+
+
+def parse_json(content: bytes | str, where: str) -> Any:
+    """Decodes JSON that a user has; whatever is wrong with it becomes one line that opens with `where`."""
+    try:
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content  # Windows writes a BOM
+        value = json.loads(text)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{where}: not UTF-8 (byte {error.start})") from error
     except json.JSONDecodeError as error:
-        raise UserError(
-            f"{path}: not valid JSON (line {error.lineno}: {error.msg}); is the file cut off?"
-        ) from error
+        place = f"line {error.lineno}: " if "\n" in text.strip() else ""
+        raise UserError(f"{where}: not valid JSON ({place}{error.msg}); is the file cut off?") from error
+    except RecursionError as error:
+        raise UserError(f"{where}: not valid JSON (nested too deeply)") from error
+    except ValueError as error:  # Python refuses whole numbers of more than 4,300 digits
+        raise UserError(f"{where}: holds a whole number with too many digits") from error
+    if _LONE_SURROGATE.search(text):
+        _refuse_surrogates(value, where)
+    return value
+
+
+# A surrogate can come in as an escape only, since decoding UTF-8 refuses it. Escapes of surrogates are rare enough
+# to look at every text once one is there.
+_LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _refuse_surrogates(value: Any, where: str) -> None:
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            try:
+                item.encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise UserError(
+                    f"{where}: a text holds half a character (a lone surrogate, "
+                    f"\\u{ord(item[error.start]):04x}) and cannot be written as UTF-8"
+                ) from error
+        elif isinstance(item, dict):
+            waiting += [*item.keys(), *item.values()]
+        elif isinstance(item, list):
+            waiting += item
+
+
+def refuse_overwriting(output: Path | str, inputs: Iterable[Path | str], flag: str) -> None:
+    """`flag` (such as -o) must not name one of the files that are read.
+
+    Call it before anything is computed. Links are followed: two names of one file are one file.
+    """
+    output = Path(output)
+    for given in map(Path, inputs):
+        if _same_file(output, given):
+            raise UserError(f"{flag} {output}: would overwrite {given}, which is an input; name another file")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+    except OSError:
+        return False
 
 
 def sha256_of(path: Path | str) -> str:

@@ -5,7 +5,6 @@ Samples:   the JSON Lines that `--log_samples` writes, one line a document.
 """
 
 import json
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_stereoset.data.format import SPLITS, Example, parse_example
-from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS
+from lm_eval_stereoset.data.format import EXAMPLE_KEYS, SPLITS, Example, parse_example
+from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import read_json
-from lm_eval_stereoset.metrics import COLUMNS
 
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 PUBLISHED_KEYS = {"intra": "intrasentence", "inter": "intersentence"}
@@ -65,12 +64,12 @@ def _scores_by_id(entries: Any, where: str) -> dict[str, float]:
             raise UserError(f"{where}, entry {number}: needs id and score")
         id_, score = entry["id"], entry["score"]
         if not isinstance(id_, str):
-            raise UserError(f"{where}, entry {number}: the id must be a text, is {id_!r}")
+            raise UserError(f"{where}, entry {number}: the id must be a text, is {short(id_)}")
         if id_ in scores:
             raise UserError(f"{where}, entry {number}: duplicate id {id_}")
         if isinstance(score, bool) or not isinstance(score, int | float) or not -LARGEST <= score <= LARGEST:
             raise UserError(
-                f"{where}, entry {number}: score of {id_} is not a finite number: {repr(score)[:40]}"
+                f"{where}, entry {number}: score of {id_[:80]} is not a finite number: {short(score)}"
             )
         scores[id_] = float(score)
     return scores
@@ -115,7 +114,8 @@ class Samples:
 
     language: str
     parts: dict[str, Scored]
-    normalisers: tuple[str, ...]
+    normalisers: dict[str, str]  # by split
+    scorings: dict[str, str]  # by split: what candidates are compared by, in the model's words
     data: tuple[str, ...]  # names and versions
     of: dict[str, int]  # how many examples the data of each split has; older files do not say
 
@@ -123,31 +123,29 @@ class Samples:
 def read_samples(path: Path | str) -> Samples:
     """A file written by `--log_samples` for one of the tasks; a sample cut off at the end is an error."""
     from lm_eval_stereoset.data.format import Uniqueness, iter_lines
-    from lm_eval_stereoset.harness.results import candidate_scores
+    from lm_eval_stereoset.files import parse_json
 
     rows: dict[str, list[tuple[Example, list[float]]]] = {split: [] for split in SPLITS}
-    languages, normalisers, data, of = set(), set(), set(), {}
+    languages, data = set(), set()
+    normalisers: dict[str, set[str]] = {split: set() for split in SPLITS}
+    scorings: dict[str, set[str]] = {split: set() for split in SPLITS}
+    of: dict[str, int] = {}
     unique = {split: Uniqueness() for split in SPLITS}
     for number, line in iter_lines(Path(path)):
         where = f"{path}, line {number}"
-        try:
-            sample = json.loads(line)
-            doc, answers = sample["doc"], [_answer(a) for a in sample["filtered_resps"]]
-            split, language = doc["split"], str(doc["language"])
-            found = rows[split]
-            if "of" in doc and of.setdefault(split, int(doc["of"])) != int(doc["of"]):
-                raise ValueError(f"of {doc['of']} examples, the lines before of {of[split]}")
-            example = example_of_doc(doc, where)
-            labels = [c.label for c in example.candidates]
-            scores = dict(zip(labels, candidate_scores(doc, answers), strict=True))
-        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-            raise UserError(f"{where}: not a sample of a StereoSet task ({error!r})") from error
+        sample = parse_json(line, where)
+        doc = _doc_of(sample, where)
+        split = doc["split"]
+        if "of" in doc and of.setdefault(split, doc["of"]) != doc["of"]:
+            raise UserError(f"{where}: is of {doc['of']} examples, the lines before are of {of[split]}")
+        example = example_of_doc(doc, where)
         unique[split].check(example, where)
-        if not all(map(math.isfinite, scores.values())):
-            raise UserError(f"{where}: example {example.id} has a score that is not a finite number")
-        found.append((example, [scores[label] for label in COLUMNS]))
-        languages.add(language)
-        normalisers.add(str(doc.get("normaliser", "unknown")))
+        scores = _scores_of(sample, doc, where)
+        by_label = {c.label: score for c, score in zip(example.candidates, scores, strict=True)}
+        rows[split].append((example, [by_label[label] for label in COLUMNS]))
+        languages.add(doc["language"])
+        normalisers[split].add(str(doc.get("normaliser", "unknown")))
+        scorings[split].add(str(doc.get("scoring", "unknown")))
         data.add(str(doc.get("data", "unknown")))
     if len(languages) != 1:
         raise UserError(f"{path}: expected samples of one language, found {sorted(languages) or 'none'}")
@@ -156,20 +154,55 @@ def read_samples(path: Path | str) -> Samples:
         for split, found in rows.items()
         if found
     }
-    return Samples(languages.pop(), parts, tuple(sorted(normalisers)), tuple(sorted(data)), of)
+    return Samples(
+        languages.pop(),
+        parts,
+        {split: ", ".join(sorted(normalisers[split])) for split in parts},
+        {split: ", ".join(sorted(scorings[split])) for split in parts},
+        tuple(sorted(data)),
+        of,
+    )
 
 
-def _answer(logged: Sequence[Any]) -> tuple[float, bool | int]:
-    """The harness writes answers as texts: ["-33.4", "False"], or ["-33.4", "6"] with a model's own count."""
-    total, second = logged
-    flags = {"True": True, "False": False}
-    return float(total), flags[second] if second in flags else int(second)
+def _doc_of(sample: Any, where: str) -> dict[str, Any]:
+    """The document of a sample, with the fields that every task of ours writes."""
+    doc = sample.get("doc") if isinstance(sample, dict) else None
+    if not isinstance(doc, dict) or "split" not in doc or "language" not in doc:
+        raise UserError(f"{where}: not a sample of a StereoSet task (no document with split and language)")
+    if doc["split"] not in SPLITS:
+        raise UserError(f"{where}: split {short(doc['split'])} is none of {', '.join(SPLITS)}")
+    if not isinstance(doc["language"], str) or not doc["language"].strip():
+        raise UserError(f"{where}: the language must be a text, is {short(doc['language'])}")
+    if "of" in doc and (type(doc["of"]) is not int or doc["of"] < 1):
+        raise UserError(f"{where}: 'of' must be the number of examples of the data, is {short(doc['of'])}")
+    return doc
+
+
+def _scores_of(sample: dict[str, Any], doc: dict[str, Any], where: str) -> list[float]:
+    """The score of each candidate; an answer that no model can give is refused, since it would move SS unseen."""
+    from lm_eval_stereoset.harness.answers import candidate_scores, check_count, parse_logged
+    from lm_eval_stereoset.scoring.describe import is_difference
+
+    logged, counts = sample.get("filtered_resps"), doc.get("counts")
+    if not isinstance(logged, list) or len(logged) != 3:
+        found = f"{len(logged)} of them" if isinstance(logged, list) else short(logged)
+        raise UserError(f"{where}: needs the answers to 3 candidates (filtered_resps), found {found}")
+    if not isinstance(counts, list) or len(counts) != 3:
+        raise UserError(f"{where}: needs 3 counts, found {short(counts)}")
+    for count in counts:
+        check_count(count, where)
+    signed = is_difference(doc.get("scoring"))
+    return candidate_scores(doc, [parse_logged(answer, where, signed) for answer in logged])
 
 
 def example_of_doc(doc: dict[str, Any], where: str) -> Example:
     """The example in a harness document, validated like a line of the canonical format."""
     split = doc["split"]
-    fields = {key: doc[key] for key in ("id", "target", "target_original", "bias_type", "context")}
+    fields = {key: doc[key] for key in (*EXAMPLE_KEYS, "candidates") if key in doc}
     keys = ("id", "label", "sentence", "word") if split == "intra" else ("id", "label", "sentence")
-    fields["candidates"] = [{key: c.get(key) for key in keys} for c in doc["candidates"]]
+    if isinstance(fields.get("candidates"), list):
+        fields["candidates"] = [
+            {key: c[key] for key in keys if key in c} if isinstance(c, dict) else c
+            for c in fields["candidates"]
+        ]
     return parse_example(fields, split, where)

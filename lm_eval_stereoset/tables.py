@@ -5,7 +5,8 @@ import io
 import math
 from collections.abc import Sequence
 
-from lm_eval_stereoset.evaluation import Table
+from lm_eval_stereoset.benchmarks.stereoset.evaluation import Table
+from lm_eval_stereoset.cells import markdown_cell, spreadsheet_cell
 
 GLOBAL = ("ss", "lms", "icat")
 MULTI_CLASS = ("mc_ss", "mc_lms", "icat_macro", "icat_micro")
@@ -33,7 +34,8 @@ def to_csv(table: Table) -> str:
     writer.writerow(["split", "group", *columns])
     for split, groups in table.items():
         for group, values in groups.items():
-            writer.writerow([split, group, *("" if math.isnan(values[c]) else values[c] for c in columns)])
+            numbers = ("NaN" if math.isnan(values[c]) else values[c] for c in columns)
+            writer.writerow(map(spreadsheet_cell, [split, group, *numbers]))
     return out.getvalue()
 
 
@@ -41,7 +43,7 @@ def to_markdown(table: Table, about: Sequence[str] = ()) -> str:
     header, rows = _cells(table)
     lines = [f"| {' | '.join(header)} |", "|" + "---|" * 2 + "---:|" * (len(header) - 2)]
     lines += [f"| {' | '.join(row)} |" for row in rows]
-    lines += ["", *_notes(about)]
+    lines += ["", *map(markdown_cell, _notes(about))]
     return "\n".join(lines) + "\n"
 
 

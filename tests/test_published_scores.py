@@ -5,8 +5,8 @@ from functools import cache
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate
 from lm_eval_stereoset.data.store import load
-from lm_eval_stereoset.evaluation import evaluate
 from lm_eval_stereoset.predictions import match, read_predictions
 
 NAMES = {"count": "n", "macro_icat": "icat_macro", "micro_icat": "icat_micro"}

@@ -47,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
+    if hasattr(sys.stdout, "reconfigure"):  # a terminal or pipe that cannot show a letter shows its code
+        sys.stdout.reconfigure(errors="backslashreplace")
     logging.basicConfig(format="%(levelname)s: %(message)s")
     module, _ = COMMANDS[argv[0]]
     return guarded(f"stereoset {argv[0]}", lambda: importlib.import_module(module).main(argv[1:]))

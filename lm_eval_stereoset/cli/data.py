@@ -50,6 +50,7 @@ def make_parser() -> argparse.ArgumentParser:
     sub.add_argument("folder", metavar="DIR", help="with intra/CODE.jsonl, inter/CODE.jsonl or both")
     sub.add_argument("--language", "-l", required=True, metavar="CODE", help="such as it")
     sub.add_argument("--version", help="what results call this version of the data (default: its checksum)")
+    sub.add_argument("--replace", action="store_true", help="in place of data from elsewhere that is there")
     sub.set_defaults(command=add)
     return parser
 
@@ -94,7 +95,7 @@ def list_data(args: argparse.Namespace) -> int:
                     damaged.append(str(error))
     if args.json:
         rows = [{"split": d.split, "language": d.language, "file": str(d.path)} | d.describe() for d in found]
-        print(json.dumps(rows, indent=2, ensure_ascii=False))
+        print(json.dumps(rows, indent=2))
     else:
         print_data(folder, found, len(damaged))
     for message in damaged:
@@ -123,7 +124,7 @@ def check(args: argparse.Namespace) -> int:
 
     taken = [take(path) for path in args.files]
     if args.json:
-        print(json.dumps([census.to_dict() for census in taken], indent=2, ensure_ascii=False))
+        print(json.dumps([census.to_dict() for census in taken], indent=2))
     else:
         for census in taken:
             print_census(census, args.list)
@@ -140,6 +141,10 @@ def print_census(census, names: bool) -> None:
         print(f"  {len(ids):>6}  {ODDITIES[name]}")
         if names:
             print("".join(f"            {id_}\n" for id_ in ids), end="")
+    print(
+        f"  {census.compared:>6}  examples with an id of StereoSet's: labels, bias types and English targets compared"
+        + ("" if census.compared == census.examples else "; the others cannot be compared")
+    )
     print(f"  {len(census.errors):>6}  errors")
     for error in census.errors:
         print(f"          {error}")
@@ -147,10 +152,10 @@ def print_census(census, names: bool) -> None:
 
 def add(args: argparse.Namespace) -> None:
     from lm_eval_stereoset.data.store import add as add_data
-    from lm_eval_stereoset.harness.own_tasks import write_own_tasks
+    from lm_eval_stereoset.harness.own_tasks import own_task_files, own_task_names
 
-    added = add_data(Path(args.folder), args.language, args.version)
-    tasks = write_own_tasks(args.language)
+    added = add_data(Path(args.folder), args.language, args.version, args.replace, own_task_files)
+    tasks = own_task_names(args.language)
     for d in added:
         print(f"{d.split}/{d.language}: {len(d.examples)} examples, version {d.provenance.version}")
     if len(added) < len(SPLITS) and len(tasks) > len(added):

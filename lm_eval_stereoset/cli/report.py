@@ -2,8 +2,10 @@
 
 import argparse
 import logging
+import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 EPILOG = """\
@@ -59,29 +61,67 @@ def main(argv: Sequence[str] | None = None) -> int:
     from lm_eval_stereoset.report.page import write_page
 
     # The page says where numbers are undefined; a line in the log for each would hide the rest.
-    logging.getLogger("lm_eval_stereoset.evaluation").setLevel(logging.ERROR)
-    if Path(arguments.output).is_dir():
-        raise UserError(f"-o {arguments.output}: is a folder; give the page's file, such as report.html")
+    logging.getLogger("lm_eval_stereoset.benchmarks.stereoset.evaluation").setLevel(logging.ERROR)
+    check_outputs(arguments)
     rows = paper.parse_rows(arguments.paper_row)
     runs = inputs.load(arguments.results, arguments.data, _progress("reading"))
     found = study.build(runs, _progress("comparing"))
     published = paper.beside(runs, rows) if arguments.against_paper or rows else None
 
-    written = [arguments.output]
-    write_page(arguments.output, found, arguments.title, published, examples=not arguments.no_examples)
-    if arguments.tables:
-        from lm_eval_stereoset.report.tables import write_tables
+    written: list[str | Path] = []
+    try:
+        write_page(arguments.output, found, arguments.title, published, examples=not arguments.no_examples)
+        written.append(arguments.output)
+        if arguments.tables:
+            from lm_eval_stereoset.report.tables import write_tables
 
-        written += write_tables(Path(arguments.tables), found, arguments.intervals, published)
-    if arguments.figures:
-        from lm_eval_stereoset.report.figures import write_figures
+            write_tables(Path(arguments.tables), found, arguments.intervals, published, written)
+        if arguments.figures:
+            from lm_eval_stereoset.report.figures import write_figures
 
-        figures, left_out = write_figures(Path(arguments.figures), found, _progress("drawing"))
-        written += figures
-        if left_out:
-            print(f"note: nothing to draw for lack of samples: {', '.join(left_out)}", file=sys.stderr)
+            left_out = write_figures(Path(arguments.figures), found, _progress("drawing"), written)
+            if left_out:
+                print(f"note: nothing to draw for lack of samples: {', '.join(left_out)}", file=sys.stderr)
+    except UserError as error:
+        done = f"written before that: {', '.join(map(str, written))}" if written else "nothing was written"
+        raise UserError(f"{error}; {done}") from error
     _say(found, published, written)
     return 0
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Before anything is read: no output may take the place of an input, nor of another output."""
+    from lm_eval_stereoset.errors import UserError
+    from lm_eval_stereoset.files import refuse_overwriting
+    from lm_eval_stereoset.report import inputs
+
+    if os.path.isdir(arguments.output):
+        raise UserError(f"-o {arguments.output}: is a folder; give the page's file, such as report.html")
+    outputs = {"-o": [Path(arguments.output)], "--tables": [], "--figures": []}
+    if arguments.tables:
+        from lm_eval_stereoset.report import tables
+
+        outputs["--tables"] = [Path(arguments.tables) / name for name in tables.file_names()]
+    if arguments.figures:
+        from lm_eval_stereoset.report import figures
+
+        outputs["--figures"] = [Path(arguments.figures) / name for name in figures.file_names()]
+    for flag, folder in (("--tables", arguments.tables), ("--figures", arguments.figures)):
+        if folder and os.path.exists(folder) and not os.path.isdir(folder):
+            raise UserError(f"{flag} {folder}: is a file; name a folder")
+    read = inputs.files_read(arguments.results, arguments.data)
+    known = {(status.st_dev, status.st_ino): path for path, status in _existing(read)}
+    for flag, paths in outputs.items():
+        for path, status in _existing(paths):
+            if (status.st_dev, status.st_ino) in known:
+                refuse_overwriting(path, [known[status.st_dev, status.st_ino]], flag)
+    refuse_overwriting(arguments.output, [*outputs["--tables"], *outputs["--figures"]], "-o")
+
+
+def _existing(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    for path in paths:
+        with suppress(OSError, ValueError):
+            yield path, os.stat(path)
 
 
 def _say(found, published, written: Sequence[str | Path]) -> None:

@@ -8,32 +8,67 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 from lm_eval_stereoset.errors import UserError
+
+FULL_TABLE = "--full-table"
+# The harness's default is 1, which is slow. Used where neither the command line nor --config names a size.
+BATCH_SIZES = {"hf": "16", "hf-auto": "16", "huggingface": "16", "stereoset-hf": "auto"}
+OWN_HELP = f"""\
+usage: stereoset run --model MODEL --model_args ARGS --tasks TASKS [options]
+
+stereoset run takes all flags of lm_eval, listed below, and one of its own:
+  {FULL_TABLE}  also print the harness's table with every metric of every task
+"""
 
 
 def main(argv: Sequence[str]) -> int:
     from lm_eval._cli import HarnessCLI
 
+    from lm_eval_stereoset.harness import closing, mistakes, preflight
+    from lm_eval_stereoset.harness.closing_table import closing_table, report_hint, without_stereoset
+    from lm_eval_stereoset.harness.printing import table_of
+    from lm_eval_stereoset.harness.quiet import quiet
+    from lm_eval_stereoset.harness.saving import Saving
+
     share_logging()
+    if {"-h", "--help"} & set(argv):
+        print(OWN_HELP)
+    full_table = FULL_TABLE in argv
+    argv = [argument for argument in argv if argument != FULL_TABLE]
     cli = HarnessCLI()
     sys.argv = ["stereoset", "run", *argv]  # where the harness reads its arguments
     args = cli.parse_args()
-    args.include_path = merged_include_paths(args)
-    if args.model == "stereoset-hf" and not any(
-        a.startswith(("--batch_size", "-b", "--config")) for a in argv
-    ):
-        args.batch_size = "auto"  # the harness's default is 1; our scores do not depend on it
     register_models()
-    try:
-        cli.execute(args)
-    except (OSError, ValueError, KeyError) as error:
-        # What a user's arguments lead to: no such model, task, file or setting.
-        if os.environ.get("STEREOSET_DEBUG"):
-            raise
-        raise UserError(explain(error, args)) from error
-    print_data_lines()
+    settings = merged_settings(args)
+    args.include_path = merged_include_paths(args, settings)
+    if "batch_size" not in settings and settings["model"] in BATCH_SIZES:
+        args.batch_size = BATCH_SIZES[settings["model"]]
+    preflight.check(settings)
+    from lm_eval_stereoset.harness.identified import identified
+
+    is_first = int(os.environ.get("RANK", "0")) == 0
+    closing.loaded.clear()
+    closing.problems.clear()
+    with Saving(settings.get("output_path") if is_first else None) as saving:
+        try:
+            with quiet(), identified(), table_of(None if full_table else without_stereoset) as printed:
+                cli.execute(args)
+        except Exception as error:  # looked at, and raised again unless it is known to be the user's mistake
+            message = mistakes.explain(error, settings)
+            if message is None or os.environ.get("STEREOSET_DEBUG"):
+                raise
+            raise UserError(f"{message} [STEREOSET_DEBUG=1 shows where]") from error
+    if is_first:
+        samples = bool(settings.get("log_samples") or settings.get("predict_only"))
+        table = closing_table(printed[0] if printed else {})
+        print("\n".join([*table, *closing.lines()]))
+        saving.check(samples)
+        if table:
+            print(f"\n{report_hint(saving.report_paths(), samples)}")
+    if closing.problems:
+        raise UserError("; ".join(closing.problems))
     return 0
 
 
@@ -48,38 +83,36 @@ def share_logging() -> None:
     ours.propagate = False
 
 
-def explain(error: Exception, args: argparse.Namespace) -> str:
-    message = str(error.args[0] if isinstance(error, KeyError) and error.args else error)
-    if message.startswith("Tasks not found"):
-        from lm_eval_stereoset.data.store import data_folder, languages_in
-        from lm_eval_stereoset.languages import LANGUAGES
+def merged_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """What the harness will run with: the configuration file, overridden by the command line."""
+    from lm_eval.config.evaluate_config import EvaluatorConfig
+    from lm_eval.utils import simple_parse_args_string
 
-        own = [code for code in languages_in(data_folder()) if code not in LANGUAGES]
-        message += (
-            f"; StereoSet is there in {', '.join([*LANGUAGES, *own])}; `lm_eval ls tasks` shows all others"
-        )
-    name = args.model_args.get("pretrained") if isinstance(args.model_args, dict) else None
-    if isinstance(name, str) and name.startswith(("/", ".", "~")) and not Path(name).exists():
-        message = f"{name}: no such folder"  # the hub's complaint about a path is no help
-    return (
-        f"{message} [model {args.model}, {args.model_args or 'no model_args'}; STEREOSET_DEBUG=1 shows where]"
-    )
+    settings: dict[str, Any] = {}
+    if getattr(args, "config", None):
+        try:
+            settings |= EvaluatorConfig.load_yaml_config(args.config)
+        except (
+            FileNotFoundError,
+            ValueError,
+            TypeError,
+        ) as error:  # all that it raises, each with its reason
+            raise UserError(f"--config {args.config}: {error}") from error
+    settings |= {key: value for key, value in vars(args).items() if value or value == 0}
+    for key in ("model_args", "metadata"):
+        if isinstance(settings.get(key), str):
+            settings[key] = simple_parse_args_string(settings[key])
+    settings.setdefault("model", EvaluatorConfig().model)
+    return settings
 
 
-def merged_include_paths(args: argparse.Namespace) -> list[str]:
+def merged_include_paths(args: argparse.Namespace, settings: dict[str, Any]) -> list[str]:
     """Ours and the user's own languages, then what the user asks for, which may override them."""
     from lm_eval_stereoset.harness.paths import include_paths
 
-    paths = [str(path) for path in include_paths()]
-    if args.include_path:
-        return [*paths, args.include_path]
-    if args.config and Path(args.config).is_file():
-        import yaml
-
-        # An argument overrides the configuration file, so its include_path must be carried over.
-        wanted = (yaml.safe_load(Path(args.config).read_text(encoding="utf-8")) or {}).get("include_path")
-        paths += [wanted] if isinstance(wanted, str) else list(wanted or [])
-    return paths
+    # An argument overrides the configuration file, so its include_path must be carried over.
+    wanted = args.include_path or settings.get("include_path") or []
+    return [*map(str, include_paths()), *([wanted] if isinstance(wanted, str) else wanted)]
 
 
 def register_models() -> None:
@@ -89,18 +122,3 @@ def register_models() -> None:
 
     if "stereoset-hf" not in model_registry:
         model_registry.register("stereoset-hf", target="lm_eval_stereoset.models.stereoset_hf:StereoSetHF")
-
-
-def print_data_lines() -> None:
-    """Which data the numbers above are from: one line a file."""
-    from lm_eval_stereoset.harness.docs import loaded
-
-    if int(os.environ.get("RANK", "0")) != 0:
-        return
-    lines = {
-        f"data: {d['data']} {d['version']}, {d['split']}/{d['language']}, {d['examples']} examples, "
-        f"sha256 {d['sha256'][:12]}; normaliser: {about['normaliser']}": None
-        for about in loaded
-        for d in about["data"]
-    }
-    print("\n".join(lines))

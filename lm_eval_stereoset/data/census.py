@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lm_eval_stereoset.data.facts import complaint, differences, is_stereoset
 from lm_eval_stereoset.data.format import (
     BIAS_TYPES,
     BLANK,
@@ -37,6 +38,7 @@ ODDITIES = {
     "no_break_space": "a no-break space in the context",
     "outer_space": "white space before or after a text",
     "not_nfc": "text that is not in Unicode normal form NFC",
+    "invisible": "a zero-width or control character in a text",
 }
 
 
@@ -50,6 +52,7 @@ class Census:
     targets: set[str] = field(default_factory=set)
     oddities: dict[str, list[str]] = field(default_factory=lambda: {name: [] for name in ODDITIES})
     errors: list[str] = field(default_factory=list)
+    compared: int = 0  # examples with an id of StereoSet's, whose labels were compared with its own
 
     def to_dict(self) -> dict:
         return {
@@ -60,6 +63,7 @@ class Census:
             "bias_types": {name: self.bias_types[name] for name in BIAS_TYPES},
             "targets": len(self.targets),
             "oddities": {name: len(ids) for name, ids in self.oddities.items()},
+            "compared_with_stereoset": self.compared,
             "errors": self.errors,
         }
 
@@ -70,6 +74,7 @@ def take(path: Path | str) -> Census:
     split = guess_split(path)
     census = Census(path, split, sha256_of(path))
     unique = Uniqueness()
+    others = []  # examples with StereoSet's ids, but not its labels
     for number, line in iter_lines(path):
         where = f"{path}, line {number}"
         try:
@@ -81,8 +86,12 @@ def take(path: Path | str) -> Census:
         census.examples += 1
         census.bias_types[example.bias_type] += 1
         census.targets.add(example.target_original)
+        census.compared += is_stereoset(example)
+        others += [example] if differences(example) else []
         for name, id_ in oddities(example):
             census.oddities[name].append(id_)
+    if text := complaint(others):
+        census.errors.append(f"{path}: {text}")
     return census
 
 
@@ -106,7 +115,13 @@ def _oddities_of_texts(example: Example) -> dict[str, bool]:
         "identical_candidates": len({c.word or c.sentence for c in example.candidates}) < 3,
         "outer_space": any(text != text.strip() for text in texts),
         "not_nfc": any(not unicodedata.is_normalized("NFC", text) for text in texts),
+        "invisible": any(map(has_invisible, texts)),
     }
+
+
+def has_invisible(text: str) -> bool:
+    """Control and format characters; a few scripts need some of the latter, so they are only counted."""
+    return not text.isprintable() and any(unicodedata.category(c) in ("Cc", "Cf") for c in text)
 
 
 def _oddities_of_blank(example: Example) -> dict[str, bool]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.data import store
+from lm_eval_stereoset.data.facts import refuse_other_facts
 from lm_eval_stereoset.data.format import SPLITS, Example, parse_example
 from lm_eval_stereoset.data.pickles import frame_to_annotations, frame_to_examples, read_frame
 from lm_eval_stereoset.data.upstream import (
@@ -24,7 +25,7 @@ from lm_eval_stereoset.data.upstream import (
     pickle_path,
 )
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import atomic_write, sha256_of
+from lm_eval_stereoset.files import atomic_write, read_bytes, sha256_of
 from lm_eval_stereoset.languages import LANGUAGES
 
 logger = logging.getLogger(__name__)
@@ -95,7 +96,9 @@ def say_what_is_replaced(path: Path, source: str, version: str) -> None:
 
 
 def _validated(examples: list[Example], split: str, where: str) -> list[Example]:
-    return [parse_example(e.to_dict(), split, f"{where}, row {row}") for row, e in enumerate(examples)]
+    valid = [parse_example(e.to_dict(), split, f"{where}, row {row}") for row, e in enumerate(examples)]
+    refuse_other_facts(valid, where)
+    return valid
 
 
 def annotations_file(split: str, language: str) -> Path:
@@ -111,11 +114,9 @@ def _write_annotations(split: str, language: str, annotations: list[dict]) -> No
 
 def _read_local(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(
-            f"{path}: {error.strerror or error}; --from takes a folder laid out like a clone of {REPOSITORY}"
-        ) from error
+        return read_bytes(path)
+    except UserError as error:
+        raise UserError(f"{error}; --from takes a folder laid out like a clone of {REPOSITORY}") from error
 
 
 def _download(url: str) -> bytes:

@@ -6,14 +6,17 @@
 Every line is validated on reading; docs/data.md describes the fields.
 """
 
+import io
 import json
+import unicodedata
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import atomic_write
+from lm_eval_stereoset.files import atomic_write, parse_json, read_bytes
 
 SPLITS = ("intra", "inter")
 LABELS = ("stereotype", "anti-stereotype", "unrelated")
@@ -94,10 +97,34 @@ def _parse_candidate(fields: Any, split: str, where: str) -> Candidate:
 
 def _text(fields: dict, key: str, where: str) -> str:
     value = fields.get(key)
-    if not isinstance(value, str) or not value.strip():
-        found = "is missing" if key not in fields else f"must be a non-empty text, is {value!r}"
+    if not isinstance(value, str) or not visible(value):
+        found = "is missing" if key not in fields else f"must be a non-empty text, is {_shown(value)}"
         raise UserError(f"{where}: {key} {found}")
+    if what := damage(value):
+        raise UserError(f"{where}: {key} holds {what}: {_shown(value)}")
     return value
+
+
+def _shown(value: Any) -> str:
+    """A value in a message, cut to a length that stays one line."""
+    text = ascii(value) if isinstance(value, str) else repr(value)
+    return text if len(text) <= 80 else text[:80] + "…"
+
+
+# Characters that are neither white space nor format characters to Unicode, and yet show nothing.
+_FILLERS = frozenset("\u034f\u115f\u1160\u2800\u3164\uffa0" + "".join(map(chr, range(0xFE00, 0xFE10))))
+
+
+def visible(text: str) -> bool:
+    """Whether anything is left of a text without white space, zero-width and control characters."""
+    return any(unicodedata.category(c)[0] not in "CZ" and c not in _FILLERS for c in text)
+
+
+def damage(text: str) -> str | None:
+    """What no text has unless a program has spoilt it: NUL, or the sign of a failed decoding."""
+    if "\0" in text:
+        return "a NUL character"
+    return "U+FFFD, the mark of a character lost in a wrong conversion" if "\ufffd" in text else None
 
 
 def _only(fields: dict, allowed: set[str], where: str) -> None:
@@ -108,27 +135,14 @@ def _only(fields: dict, allowed: set[str], where: str) -> None:
 
 
 def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines, split at "\\n" only: texts contain other line separators."""
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file") from error
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
-    for number, line in enumerate(content.split(b"\n"), start=1):
+    """Numbered lines, split at "\\n" only: texts contain other line separators. A byte order mark is skipped."""
+    for number, line in enumerate(read_bytes(path).removeprefix(BOM_UTF8).split(b"\n"), start=1):
         if line.strip():
             yield number, line
 
 
 def parse_line(line: bytes, split: str, where: str) -> Example:
-    try:
-        return parse_example(json.loads(line.decode("utf-8")), split, where)
-    except UnicodeDecodeError as error:
-        raise UserError(f"{where}: not UTF-8 (byte {error.start} of the line)") from error
-    except json.JSONDecodeError as error:
-        raise UserError(f"{where}: not valid JSON ({error.msg})") from error
-    except RecursionError as error:
-        raise UserError(f"{where}: not valid JSON (nested too deeply)") from error
+    return parse_example(parse_json(line, where), split, where)
 
 
 def guess_split(path: Path) -> str:
@@ -138,9 +152,9 @@ def guess_split(path: Path) -> str:
         raise UserError(f"{path}: no examples")
     for line in lines:
         try:
-            candidates = json.loads(line.decode("utf-8"))["candidates"]
+            candidates = parse_json(line, str(path))["candidates"]
             return "intra" if any("word" in c for c in candidates) else "inter"
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (UserError, KeyError, TypeError):
             continue  # whoever reads the file names this line
     return path.parent.name if path.parent.name in SPLITS else "inter"
 
@@ -177,6 +191,13 @@ def read_examples(path: Path | str, split: str | None = None) -> list[Example]:
 def write_examples(path: Path | str, examples: Iterable[Example]) -> None:
     with atomic_write(path) as handle:
         dump_examples(handle, examples)
+
+
+def encoded(examples: Iterable[Example]) -> bytes:
+    """The content of a data file."""
+    text = io.StringIO()
+    dump_examples(text, examples)
+    return text.getvalue().encode("utf-8")
 
 
 def dump_examples(handle: IO[str], examples: Iterable[Example]) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.data import store
+from lm_eval_stereoset.data.facts import refuse_other_facts
 from lm_eval_stereoset.data.fetch import say_what_is_replaced
 from lm_eval_stereoset.data.format import SPLITS, Example, parse_example
 from lm_eval_stereoset.data.words import candidate_word
@@ -33,10 +34,12 @@ def fetch_hub(repository: str = REPOSITORY, revision: str | None = None) -> list
             row_to_example(row, split, f"{repository} {config}, row {number}")
             for number, row in enumerate(table)
         ]
+        refuse_other_facts(examples[split], f"{repository} {config}")
     version = f"hub {revision or 'main'}"
     for split in SPLITS:
         say_what_is_replaced(store.file_in(store.data_folder(), split, "en"), repository, version)
-    return [store.save(store.data_folder(), s, "en", examples[s], repository, version) for s in SPLITS]
+    origins = dict.fromkeys(SPLITS, store.Origin(repository, version))
+    return store.save_splits(store.data_folder(), "en", examples, origins)
 
 
 def _check_names(table: Any, config: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from lm_eval_stereoset.data.format import Candidate, Example
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import read_bytes
 
 ALLOWED = {
     "pandas.core.frame": {"DataFrame"},
@@ -143,5 +144,5 @@ def examples_to_frame(
 
 def read_pickle(path: Path | str, split: str) -> list[Example]:
     """The examples of one of the authors' files."""
-    content = Path(path).read_bytes()
+    content = read_bytes(path)
     return frame_to_examples(read_frame(content, str(path))[1], split, str(path))

@@ -14,14 +14,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_stereoset import bootstrap
+from lm_eval_stereoset.benchmarks.stereoset.metrics import (
+    COLUMNS,
+    MAIN,
+    Outcomes,
+    draw,
+    mostly_ties,
+    outcomes,
+    summarise,
+)
 from lm_eval_stereoset.data.format import BIAS_TYPES, SPLITS
-from lm_eval_stereoset.harness.results import candidate_scores
-from lm_eval_stereoset.metrics import COLUMNS, Outcomes, outcomes, summarise
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.harness import closing
+from lm_eval_stereoset.harness.answers import candidate_scores, own_count
 
 logger = logging.getLogger(__name__)
 
-MAIN = ("ss", "lms", "icat")
 MULTI_CLASS = ("mc_ss", "mc_lms", "icat_macro", "icat_micro")
 
 
@@ -31,6 +39,7 @@ class Contribution(NamedTuple):
     target: str  # the English term: class and cluster
     ss: int
     lms: int
+    tie: int
 
 
 def metric_names(splits: Sequence[str]) -> list[str]:
@@ -50,12 +59,19 @@ def process_results_overall(doc: dict[str, Any], answers: Sequence[Sequence[Any]
 
 def _contributions(doc: dict[str, Any], answers: Sequence[Any], splits: Sequence[str]) -> dict[str, Any]:
     """{metric: contribution}, None where the document is not in the metric's subset."""
+    if "counts" not in doc and None in map(own_count, answers):
+        raise UserError(
+            "this task's file was written by an older version, which counted tokens otherwise; run `stereoset data "
+            "add` again for your own languages, or take the task files of this version"
+        )
     labels = [candidate["label"] for candidate in doc["candidates"]]
     scores = dict(zip(labels, candidate_scores(doc, answers), strict=True))
     if not all(map(math.isfinite, scores.values())):
         raise ValueError(f"example {doc['id']}: the model's answer is not a finite number: {scores}")
     result = outcomes(np.array([[scores[label] for label in COLUMNS]]))
-    contribution = Contribution(doc["target_original"], int(result.ss[0]), int(result.lms[0]))
+    contribution = Contribution(
+        doc["target_original"], int(result.ss[0]), int(result.lms[0]), int(result.tie[0])
+    )
     subsets = (None, doc["split"], doc["bias_type"])
     return {
         name: contribution if parse_name(name).subset in subsets else None for name in metric_names(splits)
@@ -82,12 +98,25 @@ def _aggregate(items: Sequence[Any], name: str) -> float:
     if metric.startswith("ties"):
         return 100 * float(np.mean(items))
     chosen = tuple(Contribution(*item) for item in items if item is not None)
+    if mostly_ties(_outcomes(chosen)):
+        if name == "ss":  # of all the metrics that become NaN, one says why
+            _note_ties(chosen)
+        return math.nan
     value = (_standard_errors if stderr else _summaries)(chosen).get(metric, math.nan)
     if math.isnan(value) and metric == "ss":  # said once for the three
         found = f"{len(chosen)} examples of {len({c.target for c in chosen})} target terms"
         what = "standard errors of SS, LMS, ICAT" if stderr else "SS, LMS, ICAT"
         logger.warning("%s: %s are undefined (NaN) with %s", subset or "overall", what, found)
     return value
+
+
+def _note_ties(chosen: Sequence[Contribution]) -> None:
+    problem = (
+        f"in {sum(c.tie for c in chosen)} of {len(chosen)} examples stereotype and anti-stereotype have the very same "
+        "score, so SS, LMS and ICAT are undefined (NaN): the model or its tokenizer does not tell the candidates apart"
+    )
+    closing.problems.append(problem)
+    logger.error(problem)
 
 
 @lru_cache(maxsize=32)  # the metrics of one task share their sums and draws
@@ -97,13 +126,13 @@ def _summaries(chosen: tuple[Contribution, ...]) -> dict[str, float]:
 
 @lru_cache(maxsize=32)
 def _standard_errors(chosen: tuple[Contribution, ...]) -> dict[str, float]:
-    draws = bootstrap.draw(_outcomes(chosen), [c.target for c in chosen])
+    draws = draw(_outcomes(chosen), [c.target for c in chosen])
     return {metric: draws.standard_error(metric) for metric in draws.values}
 
 
 def _outcomes(chosen: tuple[Contribution, ...]) -> Outcomes:
-    ss, lms = np.array([c.ss for c in chosen], dtype=int), np.array([c.lms for c in chosen], dtype=int)
-    return Outcomes(ss, lms, tie=np.zeros_like(ss), tie_unrelated=np.zeros_like(ss))
+    ss, lms, tie = (np.array([getattr(c, key) for c in chosen], dtype=int) for key in ("ss", "lms", "tie"))
+    return Outcomes(ss, lms, tie, tie_unrelated=np.zeros_like(ss))  # which has a metric of its own
 
 
 def _make(name: str) -> Callable[[Sequence[Any]], float]:

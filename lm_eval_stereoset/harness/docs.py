@@ -1,6 +1,6 @@
 """Examples as documents of the harness: what a task's YAML calls, in the order in which it is called.
 
-load_docs      data to documents, with token counts and provenance
+load_docs      data to documents, with their provenance
 doc_to_text    what stands before the candidates
 doc_to_choice  the three candidates
 """
@@ -11,12 +11,11 @@ from typing import Any
 
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.format import Example, split_of
-from lm_eval_stereoset.harness.tokens import Request, count, warn_of_a_lost_head
+from lm_eval_stereoset.harness import closing
 from lm_eval_stereoset.scoring.text import with_final_dot
 from lm_eval_stereoset.versions import versions
 
-# What this process has loaded, for the closing lines of `stereoset run`.
-loaded: list[dict[str, Any]] = []
+Request = tuple[str, str]  # context, continuation
 
 
 def load_docs(
@@ -24,11 +23,12 @@ def load_docs(
     splits: Sequence[str],
     data: str | None = None,
     provenance: dict[str, Any] | None = None,
-    **model_args: Any,
+    **_: Any,
 ) -> dict[str, Any]:
     """The task's `custom_dataset`. The harness passes the task's metadata, which holds --model_args too.
 
-    `provenance` is the dict of that name in the task's metadata: filling it here puts it into the results file.
+    `provenance` is the dict of that name in the task's metadata: filling it here puts it into the results file. How
+    many examples were used and how they were scored is added by the task (task.py), once the model is known.
     """
     from datasets import Dataset
 
@@ -36,24 +36,18 @@ def load_docs(
     # Splits in turn, so that --limit keeps some of each.
     rounds = zip_longest(*(dataset.examples for dataset in found))
     docs = [example_to_doc(e, language) for examples in rounds for e in examples if e is not None]
-    warn_of_a_lost_head(model_args)
-    counts, normaliser = count([request for doc in docs for request in requests_of(doc)], model_args)
     origins = {
         d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
     }
-    for i, doc in enumerate(docs):
-        doc["counts"] = counts[3 * i : 3 * i + 3]
-        doc["normaliser"] = normaliser
+    for doc in docs:
         doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
     about = {
         "data": [{"split": d.split, "language": d.language} | d.describe() for d in found],
-        "scoring": "mean log-likelihood of a candidate",
-        "normaliser": normaliser,
         "packages": versions(),
     }
     if provenance is not None:
         provenance.update(about)
-    loaded.append(about)
+    closing.loaded.append(about)
     return {"test": Dataset.from_list(docs)}
 
 
@@ -65,7 +59,7 @@ def example_to_doc(example: Example, language: str) -> dict[str, Any]:
 
 
 def requests_of(doc: dict[str, Any]) -> list[Request]:
-    """What the harness will ask the model: (context, continuation) of each candidate."""
+    """What the harness asks the model if no flag adds to it: (context, continuation) of each candidate."""
     return [(doc_to_text(doc), choice) for choice in doc_to_choice(doc)]
 
 

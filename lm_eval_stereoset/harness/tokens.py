@@ -1,147 +1,109 @@
-"""How many tokens of a candidate the harness scores.
+"""How many tokens of a candidate a harness model scores.
 
-The papers compare the mean log-probability per token; the harness returns sums without counts. So the
-tokenizer of the model is loaded here once more, with the options that the model gets, and the candidates
-are cut as the harness's `hf` model cuts them.
+The papers compare the mean log-probability per token; the harness returns sums without counts. What is scored
+depends on the whole request (a chat template or a system instruction moves the border between context and
+candidate) and on the model's own settings (tokenizer, add_bos_token, prefix_token_id, …). So the model itself is
+asked: it encodes the very requests that it is going to score, by its own code, and stops short of scoring them.
 """
 
+import inspect
 import logging
-import sys
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.tokenizer_check import refuse_useless_tokenizer
 
 logger = logging.getLogger(__name__)
 
-Request = tuple[str, str]  # context, continuation
+BYTES = "utf-8 bytes"
 
 
-def tokenizer_name(model_args: Mapping[str, Any]) -> str | None:
-    """The harness's own order: an explicit tokenizer, else the model's."""
-    if model_args.get("tokenizer_backend") in ("tiktoken", "remote", "none"):
-        return None
-    for key in ("tokenizer", "pretrained", "model"):
-        if isinstance(name := model_args.get(key), str) and name:
-            return name
-    return None
+class Encoded(NamedTuple):
+    """A request as the model scores it."""
+
+    context: list[int]
+    continuation: list[int]
 
 
-def count(requests: Sequence[Request], model_args: Mapping[str, Any]) -> tuple[list[int], str]:
-    """Length of every continuation, and the name of the unit they are counted in."""
-    name = tokenizer_name(model_args)
-    if name is None:
+def count(lm: Any, instances: Sequence[Any]) -> tuple[list[int], str]:
+    """Number of scored tokens of every request, and the name of the unit they are counted in."""
+    if not hasattr(lm, "_loglikelihood_tokens"):
         logger.warning(
-            "No tokenizer is known for this model, so log-likelihoods are normalised by UTF-8 bytes, not by tokens "
-            "as in the papers; name one with --model_args tokenizer=NAME"
+            "%s does not say how it cuts texts into tokens, so log-likelihoods are normalised by UTF-8 bytes, not by "
+            "tokens as in the papers",
+            type(lm).__name__,
         )
-        return [len(continuation.strip().encode("utf-8")) for _, continuation in requests], "utf-8 bytes"
-    tokenizer = load_tokenizer(name, model_args)
-    if is_seq2seq(name, model_args):
-        counts = [len(ids) for ids in _encode(tokenizer, [c for _, c in requests], special=False)]
-    else:
-        counts = count_causal(
-            tokenizer, requests, model_args.get("add_bos_token"), model_args.get("prefix_token_id")
-        )
-    if short := [i for i, n in enumerate(counts) if n < 1]:
-        raise UserError(f"tokenizer {name}: no token is left of candidate {requests[short[0]][1]!r}")
-    return counts, f"tokens of {name}"
+        return [len(instance.args[1].strip().encode("utf-8")) for instance in instances], BYTES
+    name = tokenizer_name(lm)
+    _check_tokenizer(lm, instances, name)
+    encoded = encoded_by(lm, instances)
+    _check_lengths(lm, instances, encoded, name)
+    return [len(one.continuation) for one in encoded], f"tokens of {name}"
 
 
-def count_causal(
-    tokenizer: Any,
-    requests: Sequence[Request],
-    add_bos: bool | None = None,
-    prefix_token_id: int | None = None,
-) -> list[int]:
-    """As TemplateLM.loglikelihood: alone after BOS if there is no context, else by difference of lengths.
+def encoded_by(lm: Any, instances: Sequence[Any]) -> list[Encoded]:
+    """The requests as `lm.loglikelihood` cuts them.
 
-    Whether the tokenizer adds BOS cancels out in the difference, and is switched off without a context.
+    Every model of lm-eval 0.4.13 that has tokens (HFLM, vLLM, SGLang, the API models …) encodes in `loglikelihood`
+    and hands the result to its own `_loglikelihood_tokens`. That method is replaced on this one object for the time
+    of the call by one that only looks.
     """
-    empty = [i for i, (context, _) in enumerate(requests) if not context]
-    given = [i for i, (context, _) in enumerate(requests) if context]
-    counts = [0] * len(requests)
-    if prefix_token_id is None:
-        prefix_token_id = tokenizer.eos_token_id if tokenizer.bos_token_id is None else tokenizer.bos_token_id
-    for i, ids in zip(empty, _encode(tokenizer, [requests[i][1] for i in empty], special=False), strict=True):
-        counts[i] = len(ids) - (ids[:1] == [prefix_token_id])  # a BOS in the text becomes the context
-    wholes = _encode(tokenizer, ["".join(requests[i]) for i in given], special=add_bos)
-    contexts = _encode(tokenizer, [requests[i][0].rstrip() for i in given], special=add_bos)
-    for i, whole, context in zip(given, wholes, contexts, strict=True):
-        counts[i] = len(whole) - len(context)
-    return counts
+    seen: list[tuple] = []
 
+    def look(requests: Sequence[tuple], *_: Any, **__: Any) -> list[tuple[float, bool]]:
+        seen.extend(requests)
+        return [(0.0, False)] * len(requests)
 
-def _encode(tokenizer: Any, texts: list[str], special: bool | None) -> list[list[int]]:
-    if not texts:
-        return []
-    options = {} if special is None else {"add_special_tokens": special}
-    return tokenizer(texts, return_attention_mask=False, **options)["input_ids"]
-
-
-def load_tokenizer(name: str, model_args: Mapping[str, Any]) -> Any:
-    """AutoTokenizer with the options that HFLM passes on."""
-    options = _loading_options(model_args)
-    if model_args.get("gguf_file") and not model_args.get("tokenizer"):
-        options["gguf_file"] = model_args["gguf_file"]
-    else:
-        options["use_fast"] = model_args.get("use_fast_tokenizer", True)
-    if model_args.get("add_bos_token") is not None:
-        options["add_bos_token"] = model_args["add_bos_token"]
+    quiet = {"disable_tqdm": True} if "disable_tqdm" in inspect.signature(lm.loglikelihood).parameters else {}
+    lm._loglikelihood_tokens = look
     try:
-        return _from_pretrained(name, tuple(options.items()))
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        lm.loglikelihood(list(instances), **quiet)
+    except NotImplementedError as error:
         raise UserError(
-            f"cannot load the tokenizer {name!r}, which is needed to count tokens: {reason} "
-            "(another one: --model_args tokenizer=NAME)"
+            f"{type(lm).__name__} gives no log-likelihoods, which StereoSet needs ({error}); choose another --model"
         ) from error
-
-
-@lru_cache(maxsize=4)  # a group of tasks asks once a task, and GGUF tokenizers take seconds to build
-def _from_pretrained(name: str, options: tuple[tuple[str, Any], ...]) -> Any:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(name, **dict(options))
-
-
-def _loading_options(model_args: Mapping[str, Any]) -> dict[str, Any]:
-    options = {"revision": model_args.get("revision") or "main"}
-    options["trust_remote_code"] = bool(model_args.get("trust_remote_code", False))
-    if model_args.get("subfolder"):
-        options["subfolder"] = model_args["subfolder"]
-    return options
-
-
-def is_seq2seq(name: str, model_args: Mapping[str, Any]) -> bool:
-    """Encoder-decoder models get context and continuation cut separately."""
-    if model_args.get("backend") in ("causal", "seq2seq"):
-        return model_args["backend"] == "seq2seq"
-    from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
-
-    return model_type(name, model_args) in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES
-
-
-def model_type(name: str, model_args: Mapping[str, Any]) -> str | None:
-    """From the checkpoint's config; None for a tokenizer without a model beside it, as API models have."""
-    from transformers import AutoConfig
-
-    options = _loading_options(model_args)
-    if model_args.get("gguf_file"):
-        options["gguf_file"] = model_args["gguf_file"]
-    try:
-        return AutoConfig.from_pretrained(model_args.get("pretrained") or name, **options).model_type
-    except (OSError, ValueError, KeyError):
-        return None
-
-
-def warn_of_a_lost_head(model_args: Mapping[str, Any]) -> None:
-    """The harness's `hf` (0.4.13) ties mT5's output head to its embedding after loading: wrong scores, no error."""
-    ours = "lm_eval_stereoset.models.stereoset_hf" in sys.modules  # the model is made before the tasks
-    name = tokenizer_name(model_args)
-    if name and not ours and model_type(name, model_args) in ("mt5", "umt5"):
-        logger.warning(
-            "mT5 under --model hf: the harness replaces its output head by its embedding, so these scores are WRONG; "
-            "use `stereoset run --model stereoset-hf`"
+    finally:
+        del lm._loglikelihood_tokens
+    if [tuple(request[0]) for request in seen] != [tuple(instance.args) for instance in instances]:
+        raise UserError(
+            f"how many tokens {type(lm).__name__} scores cannot be known: it does not encode request by request; "
+            "choose another --model"
         )
+    return [Encoded(list(context), list(continuation)) for _, context, continuation in seen]
+
+
+def tokenizer_name(lm: Any) -> str:
+    tokenizer = getattr(lm, "tokenizer", None)
+    for attribute in ("name_or_path", "name"):
+        if isinstance(name := getattr(tokenizer, attribute, None), str) and name:
+            return name
+    return type(lm if tokenizer is None else tokenizer).__name__
+
+
+def _check_tokenizer(lm: Any, instances: Sequence[Any], name: str) -> None:
+    from transformers import PreTrainedTokenizerBase
+
+    tokenizer = getattr(lm, "tokenizer", None)
+    if isinstance(tokenizer, PreTrainedTokenizerBase):
+        refuse_useless_tokenizer(tokenizer, [instance.args[1] for instance in instances], name)
+
+
+def _check_lengths(lm: Any, instances: Sequence[Any], encoded: Sequence[Encoded], name: str) -> None:
+    """Every candidate has tokens, and none of a request is cut off: what is left would be another request."""
+    limit = getattr(lm, "max_length", None)
+    separate = getattr(lm, "backend", "causal") == "seq2seq"
+    for instance, (context, continuation) in zip(instances, encoded, strict=True):
+        where = f"example {instance.doc['id']}, candidate {instance.args[1].strip()!r}"
+        if not continuation or not all(isinstance(token, int) for token in continuation):
+            raise UserError(
+                f"{where}: tokenizer {name} leaves no token of it; name another: --model_args tokenizer=NAME"
+            )
+        # A left-to-right model reads all but the last token.
+        length = max(len(context), len(continuation)) if separate else len(context) + len(continuation) - 1
+        if isinstance(limit, int) and length > limit:
+            raise UserError(
+                f"{where}: the request has {length} tokens and the model takes {limit}, so the harness would cut its "
+                "beginning off; give a shorter system instruction, or a larger max_length in --model_args if the "
+                "model can take it"
+            )

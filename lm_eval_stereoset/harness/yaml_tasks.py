@@ -12,6 +12,7 @@ GROUPS = {"stereoset_intra": "StereoSet intra-sentence", "stereoset_inter": "Ste
 COMMON = """\
 # What all tasks share. Written by generate.py.
 tag: social_bias
+class: !function lm_eval_stereoset.harness.task.StereoSetTask
 custom_dataset: !function lm_eval_stereoset.harness.docs.load_docs
 test_split: test
 output_type: multiple_choice
@@ -23,7 +24,7 @@ num_fewshot: 0
 process_results: !function lm_eval_stereoset.harness.aggregation.{process_results}
 metadata:
   version: {version}
-  provenance: {{}}  # filled when the data are loaded: data version and checksum, normaliser, packages
+  provenance: {{}}  # filled as the run goes on: data version and checksum, scoring, normaliser, packages
 metric_list:
 """
 

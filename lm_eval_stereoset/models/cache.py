@@ -1,99 +1,185 @@
-"""The harness's response cache, kept apart by settings and by example.
+"""Answers of models in a file (--use_cache): JSON in SQLite, each model's kept apart from all others'.
 
-The harness looks an answer up by the request's two texts alone. The answer of `stereoset-hf` also depends on its
-settings and on the whole example (which word of the sentence is the candidate, say), so the same texts can have
-several right answers in one cache file.
+The harness keeps its cache in a sqlitedict, which unpickles values and so runs whatever code someone put into the
+file; it also knows an answer by the texts of the request alone, whichever model gave it. Here every entry belongs to a
+scope (identity.py), and a value that is not JSON is refused. SQLite is used directly because sqlitedict (2.1.0) works
+in a thread of its own, where a damaged file or a full disk ends in several stack traces.
 """
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import logging
+import math
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import refuse_special
+from lm_eval_stereoset.identity import fingerprint
 from lm_eval_stereoset.scoring.types import CandidateScore, Scores
 
+logger = logging.getLogger(__name__)
 
-class Answer(tuple):
-    """An answer that ScoreCache keeps; the harness must not keep it under the request's texts."""
-
-    __slots__ = ()
-
-
-def fingerprint(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8")).hexdigest()[:24]
+TABLE = "stereoset_answers"
+WAIT = 60.0  # seconds for another process that is writing to the same file
+WAY_OUT = "give --use_cache another name, or delete the file"
 
 
-def keep_apart(store: Any, scope: str) -> None:
-    """Makes the harness's own mapping (which it goes on using) see only entries written under `scope`.
+class AnswerStore:
+    """The mapping that the harness's CachingLM works with: one scope of one file.
 
-    The object is shared with the harness and its keys are hashes, so it is given a class that puts the scope
-    in front of each key.
+    Values are what models answer: a text, a number, or a tuple of numbers, which comes back as a tuple.
     """
-    base = type(store)
 
-    class Scoped(base):
-        def __contains__(self, key: str) -> bool:
-            return super().__contains__(f"{scope}:{key}")
+    def __init__(self, path: Path | str, scope: str):
+        self.path, self.scope = Path(path), scope
+        with self._one_line():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.is_dir():
+                raise UserError(f"the cache {self.path} is a folder; give --use_cache another name")
+            refuse_special(self.path)
+            self.connection = sqlite3.connect(self.path, timeout=WAIT, isolation_level=None)
+            self.connection.execute("PRAGMA synchronous = OFF")  # outlasts a kill, not a power cut
+            self._refuse_other_tables()
+            self.connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {TABLE} (scope TEXT, key TEXT, value TEXT, PRIMARY KEY (scope, key))"
+            )
 
-        def __getitem__(self, key: str) -> Any:
-            return super().__getitem__(f"{scope}:{key}")
+    def _refuse_other_tables(self) -> None:
+        tables = {
+            name for (name,) in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+        if tables - {TABLE}:
+            raise UserError(
+                f"the cache {self.path} was not written by `stereoset run`. lm_eval's own caches hold Python pickles, "
+                f"which can run code when they are read, so it is left alone; {WAY_OUT}"
+            )
 
-        def __setitem__(self, key: str, value: Any) -> None:
-            if not isinstance(value, Answer):
-                super().__setitem__(f"{scope}:{key}", value)
+    @contextmanager
+    def _one_line(self) -> Iterator[None]:
+        """A damaged file, a full disk, a folder that may not be written to: what SQLite and the system say of them."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:  # full, locked, read-only, not to be opened
+            raise UserError(
+                f"the cache {self.path} cannot be used: {error}; answers written before are kept. Make room or "
+                "rights, give --use_cache another name, or leave it out"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise UserError(f"the cache {self.path} is damaged: {error}; {WAY_OUT}") from error
+        except OSError as error:
+            raise UserError(
+                f"the cache {self.path} cannot be used: {error.strerror or error}; give --use_cache another name"
+            ) from error
 
+    def get(self, key: str) -> Any:
+        """None for what is not there: no model answers None."""
+        with self._one_line():
+            query = f"SELECT value FROM {TABLE} WHERE scope = ? AND key = ?"
+            row = self.connection.execute(query, (self.scope, key)).fetchone()
+        return None if row is None else decode(row[0], str(self.path))
+
+    def update(self, items: Mapping[str, Any]) -> None:
+        """All of them or none, even if the process is killed."""
+        encoded = {key: encode(value) for key, value in items.items()}
+        rows = [(self.scope, key, text) for key, text in encoded.items() if text is not None]
+        with self._one_line():
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                self.connection.executemany(f"REPLACE INTO {TABLE} VALUES (?, ?, ?)", rows)
+                self.connection.execute("COMMIT")
+            finally:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+
+    def __contains__(self, key: str) -> bool:
+        return self.get(key) is not None
+
+    def __getitem__(self, key: str) -> Any:
+        found = self.get(key)
+        if found is None:
+            raise KeyError(key)
+        return found
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.update({key: value})
+
+    def commit(self) -> None:
+        """The harness asks for it; every write is already in the file."""
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+def encode(value: Any) -> str | None:
+    """None for what is better asked again than kept: numbers that are not finite, kinds that JSON has no word for."""
+    kind, content = ("tuple", list(value)) if isinstance(value, tuple) else ("value", value)
     try:
-        store.__class__ = Scoped
-    except TypeError as error:
-        raise UserError(
-            f"--use_cache: this version of the harness keeps its cache in a {base.__name__}, in which the settings "
-            "of stereoset-hf cannot be kept apart; run without --use_cache"
-        ) from error
+        return json.dumps({kind: content}, allow_nan=False, default=_of_numpy)
+    except (TypeError, ValueError) as error:
+        logger.debug("not kept in the cache: %r (%s)", value, error)
+        return None
+
+
+def _of_numpy(value: Any) -> Any:
+    import numpy as np
+
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def decode(text: Any, where: str) -> Any:
+    """Only what `encode` writes."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict) and len(found) == 1:
+        if isinstance(found.get("tuple"), list):
+            return tuple(found["tuple"])
+        if found.get("value") is not None:
+            return found["value"]
+    raise UserError(f"the cache {where} holds an entry that `stereoset run` did not write; {WAY_OUT}")
 
 
 class ScoreCache:
-    """Answers in the harness's file: scores of whole StereoSet examples, and answers to other tasks' requests."""
+    """What `stereoset-hf` keeps: scores of whole StereoSet examples.
 
-    def __init__(self, store: Any, scope: str):
-        self.store, self.scope = store, scope
-        self.plain = type(store)
-        keep_apart(store, scope)
+    The harness's key (the two texts) is not enough for them: which word of the sentence is the candidate, say,
+    changes the score.
+    """
 
-    def example_key(self, example: Example) -> str:
-        return f"{self.scope}:example:{fingerprint(example.to_dict())}"
-
-    def other_key(self, texts: Iterable[str]) -> str:
-        return f"{self.scope}:other:{fingerprint(list(texts))}"
-
-    def get(self, key: str) -> Any:
-        found = self.plain.__contains__(self.store, key)
-        return self.plain.__getitem__(self.store, key) if found else None
+    def __init__(self, store: AnswerStore):
+        self.store = store
 
     def scores_of(self, example: Example) -> Scores | None:
-        found = self.get(self.example_key(example))
-        return found and tuple(CandidateScore(float(log), int(n)) for log, n in found)
+        return _scores(self.store.get(_example_key(example)))
 
     def put_scores(self, scores: Mapping[Example, Scores]) -> None:
-        self.put(
-            {self.example_key(e): [(s.log_score, s.tokens) for s in triple] for e, triple in scores.items()}
+        """All at once, so that a run that goes on after a kill forms the batches of an uninterrupted one."""
+        self.store.update(
+            {_example_key(e): [[s.log_score, s.tokens] for s in triple] for e, triple in scores.items()}
         )
 
-    def put(self, items: Mapping[str, Any]) -> None:
-        """All at once: every write of the file waits for the disk."""
-        self.plain.update(self.store, items)
+
+def _example_key(example: Example) -> str:
+    return f"example {fingerprint(example.to_dict())}"
 
 
-class Hook:
-    """What HFLM reports answers to as soon as it has them; generated texts go the harness's way."""
+def _scores(found: Any) -> Scores | None:
+    """Of a value that was edited by hand, nothing: the example is scored again."""
+    if not isinstance(found, list) or len(found) != 3 or not all(map(_is_score, found)):
+        return None
+    return tuple(CandidateScore(float(log), tokens) for log, tokens in found)
 
-    def __init__(self, harness_hook: Any, cache: ScoreCache):
-        self.harness_hook, self.cache = harness_hook, cache
-        self.dbdict = harness_hook.dbdict
 
-    def add_partial(self, attr: str, req: Iterable[Any], res: Any) -> None:
-        if attr == "loglikelihood":
-            self.cache.put({self.cache.other_key(req): tuple(res)})
-        else:
-            self.harness_hook.add_partial(attr, req, res)
+def _is_score(pair: Any) -> bool:
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+        return False
+    log, tokens = pair
+    is_number = isinstance(log, int | float) and not isinstance(log, bool) and math.isfinite(log)
+    return is_number and type(tokens) is int and tokens > 0

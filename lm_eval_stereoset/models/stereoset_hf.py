@@ -13,25 +13,37 @@ from typing import Any
 
 import torch
 from lm_eval.api.instance import Instance
+from lm_eval.api.model import hash_args
 from lm_eval.api.registry import register_model
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils_hf import get_dtype
 
 from lm_eval_stereoset.data.format import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.models.cache import Answer, Hook, ScoreCache, fingerprint
+from lm_eval_stereoset.harness.answers import encode
+from lm_eval_stereoset.identity import Identity, identity_of
+from lm_eval_stereoset.models.cache import AnswerStore, ScoreCache
 from lm_eval_stereoset.predictions import example_of_doc
-from lm_eval_stereoset.scoring import Scores, Settings, score_with
-from lm_eval_stereoset.scoring.architecture import auto_class, check_scoring, family_of, methods_of
+from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, score_with
+from lm_eval_stereoset.scoring.architecture import (
+    auto_class,
+    check_scoring,
+    family_of,
+    methods_of,
+    refuse_prompt_learning,
+)
+from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one_line
+from lm_eval_stereoset.scoring.describe import Description, describe
 from lm_eval_stereoset.scoring.loading import (
     Checked,
     best_device,
     check_dtype,
-    files_of,
     keep_untied,
     local_folder,
-    one_line,
     refuse_language_model_scoring,
+    refuse_other_tokenizer,
+    refuse_unconverted,
+    tokenizer_loader,
 )
 from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
 from lm_eval_stereoset.scoring.text import with_final_dot
@@ -39,7 +51,15 @@ from lm_eval_stereoset.versions import versions
 
 logger = logging.getLogger(__name__)
 
-CACHED_AT_ONCE = 512  # examples scored before their scores are put into the cache: what a kill can lose
+# Examples scored before their scores are put into the cache: what a kill can lose. It is the same without a cache, so
+# that both form the same batches and their scores agree to the last bit.
+AT_ONCE = 512
+
+# HFLM's attributes that change an answer besides weights and tokenizer; some matter to other tasks only.
+ANSWER_SETTINGS = (
+    "backend", "add_bos_token", "custom_prefix_token_id", "mixed_precision_dtype", "softmax_dtype", "truncation",
+    "max_length", "think_end_token", "enable_thinking", "chat_template_args",
+)  # fmt: skip
 
 
 @register_model("stereoset-hf")
@@ -54,6 +74,8 @@ class StereoSetHF(HFLM):
         max_batch_size: int | None = None,
         device: str | None = None,
         tp_plan: Any = None,
+        tokenizer_class: str | None = None,
+        prefix_token_id: int | None = None,
         **options: Any,
     ) -> None:
         check_scoring(scoring)
@@ -61,16 +83,24 @@ class StereoSetHF(HFLM):
             raise UserError(f"exact must be true or false, is {exact!r}")
         check_dtype(options.get("dtype"))
         self.scoring = scoring
-        self.settings = Settings(case=str(case), exact=exact, batch_tokens=batch_tokens)
+        self.settings = Settings(
+            case=str(case), exact=exact, batch_tokens=batch_tokens, prefix_token_id=prefix_token_id
+        )
+        self.tokenizer_class = tokenizer_class
+        tokenizer_loader(tokenizer_class)
+        self.cut = 0  # pairs that a next-sentence head could not read whole
         self.nsp: NSPModel | None = None
         self.score_cache: ScoreCache | None = None
+        self._identity: Identity | None = None
         if max_batch_size is not None:
             options["max_batch_size"] = max_batch_size
         if not device or (device.startswith("cuda") and not torch.cuda.is_available()):
             device = best_device()  # the harness asks for cuda:0 unless told otherwise
         if not isinstance(pretrained, str):
             keep_untied(pretrained)
-        super().__init__(pretrained, device=device, tp_plan=tp_plan, **options)
+        super().__init__(
+            pretrained, device=device, tp_plan=tp_plan, prefix_token_id=prefix_token_id, **options
+        )
         if hasattr(self, "accelerator") and tp_plan is None:
             # HFLM counts processes only when there are several GPUs; without this each CPU process does everything
             self._rank = self.accelerator.process_index
@@ -80,6 +110,8 @@ class StereoSetHF(HFLM):
         if self.nsp is not None:
             self.nsp.to(self.device)
         self.methods = methods_of(self.scored_model, scoring)
+        if prefix_token_id is not None and "causal" not in self.methods.values():
+            raise UserError("prefix_token_id is for causal models; leave it out")
         self._say_methods()
 
     @property
@@ -108,7 +140,10 @@ class StereoSetHF(HFLM):
 
     def _get_config(self, pretrained: str, **options: Any) -> None:
         parent = super()._get_config
+        check_folder(pretrained, options.get("subfolder"))
+        refuse_unconverted(pretrained, self.scoring)
         one_line(pretrained, lambda: parent(pretrained, **options))
+        check_config(self.config, pretrained)
 
     def _get_backend(self, config: Any, backend: str = "default", trust_remote_code: bool = False) -> None:
         if getattr(config, CONFIG_KEY, None) is not None:
@@ -118,8 +153,18 @@ class StereoSetHF(HFLM):
         self.backend = "seq2seq" if family_of(config) == "seq2seq" else "causal"
 
     def _create_tokenizer(self, pretrained: Any, tokenizer: Any, **options: Any) -> None:
-        parent = super()._create_tokenizer
-        one_line(str(tokenizer or pretrained), lambda: parent(pretrained, tokenizer, **options))
+        parent, name = super()._create_tokenizer, tokenizer or pretrained
+        check_folder(name, options.get("subfolder"))
+        if getattr(self.config, CONFIG_KEY, None) is not None:
+            refuse_other_tokenizer(tokenizer, self.tokenizer_class)
+        if self.tokenizer_class is not None:
+            if not isinstance(name, str):
+                raise UserError("tokenizer_class: the tokenizer is given as an object already; leave it out")
+            named = tokenizer_loader(self.tokenizer_class)
+            kept = {key: options[key] for key in ("revision", "trust_remote_code", "subfolder", "add_bos_token")
+                    if options.get(key) is not None}  # fmt: skip
+            tokenizer = one_line(name, lambda: named.from_pretrained(name, **kept))
+        one_line(str(name), lambda: parent(pretrained, tokenizer, **options))
 
     def _create_model(self, pretrained: str, **options: Any) -> None:
         if getattr(self.config, CONFIG_KEY, None) is not None:
@@ -127,10 +172,13 @@ class StereoSetHF(HFLM):
             return
         real = self.AUTO_MODEL_CLASS
         self.AUTO_MODEL_CLASS = Checked(real, self.scoring)  # HFLM loads with whatever stands here
+        check_folder(options.get("peft"))
+        parent = super()._create_model
         try:
-            super()._create_model(pretrained, **options)
+            one_line(options.get("peft") or pretrained, lambda: parent(pretrained, **options))
         finally:
             self.AUTO_MODEL_CLASS = real
+        refuse_prompt_learning(self._model)
 
     def _create_nsp_model(self, pretrained: str, options: dict[str, Any]) -> None:
         refuse_language_model_scoring(self.scoring, pretrained)
@@ -152,16 +200,25 @@ class StereoSetHF(HFLM):
         ours = {i: example for i, example in examples.items() if example is not None}
         others = [i for i, example in examples.items() if example is None]
         answers: dict[int, tuple] = {}
+        cut = 0
         if ours:
-            scores = self._scores(list(dict.fromkeys(ours.values())), disable_tqdm)
+            asked = list(dict.fromkeys(ours.values()))
+            scores = self._scores(asked, disable_tqdm)
+            cut = cut_pairs(self.methods, self.scored_model, self.tokenizer, asked)
             for i, example in ours.items():
                 score = scores[example][requests[i].idx]
-                # the count takes the place of `is greedy`, which StereoSet's metrics have no use for
-                answers[i] = Answer((score.log_score, score.tokens))
+                answers[i] = encode(score.log_score, score.tokens)
+        self.cut = self._over_processes(cut)
         if others:
             found = self._other_answers([requests[i] for i in others], disable_tqdm)
             answers.update(zip(others, found, strict=True))
         return [answers[i] for i in range(len(requests))]
+
+    def _over_processes(self, count: int) -> int:
+        """The sum over all processes; each of them asks, whatever its share of the requests is."""
+        if not hasattr(self, "accelerator"):
+            return count
+        return int(self.accelerator.reduce(torch.tensor(count, device=self.device), reduction="sum"))
 
     def _scores(self, examples: list[Example], disable_tqdm: bool) -> dict[Example, Scores]:
         cache = self.score_cache
@@ -169,10 +226,9 @@ class StereoSetHF(HFLM):
         waiting = [e for e in examples if e not in known]
         if cache:
             logger.info("scores of %d examples are in the cache, %d are not", len(known), len(waiting))
-        step = CACHED_AT_ONCE if cache else max(1, len(waiting))
         settings = dataclasses.replace(self.settings, progress=not disable_tqdm and self.rank == 0)
-        for start in range(0, len(waiting), step):
-            part = waiting[start : start + step]
+        for start in range(0, len(waiting), AT_ONCE):
+            part = waiting[start : start + AT_ONCE]
             with self._autocast():
                 found = score_with(self.methods, self.scored_model, self.tokenizer, part, settings)
             new = dict(zip(part, found, strict=True))
@@ -187,16 +243,18 @@ class StereoSetHF(HFLM):
 
     def _other_answers(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
         """Requests of tasks that are not StereoSet, from the cache where it has them."""
-        cache = self.score_cache
-        if cache is None:
+        if self.score_cache is None:
             return self._other_loglikelihoods(requests, disable_tqdm)
-        keys = [cache.other_key(request.args) for request in requests]
-        known = {key: found for key in set(keys) if (found := cache.get(key)) is not None}
+        store = self.score_cache.store
+        keys = [hash_args("loglikelihood", request.args) for request in requests]
+        known = {key: found for key in dict.fromkeys(keys) if (found := store.get(key)) is not None}
         waiting = {key: request for key, request in zip(keys, requests, strict=True) if key not in known}
         if waiting:
             found = self._other_loglikelihoods(list(waiting.values()), disable_tqdm)
-            known.update(zip(waiting, found, strict=True))
-        return [Answer(known[key]) for key in keys]
+            new = dict(zip(waiting, found, strict=True))
+            store.update(new)
+            known |= new
+        return [known[key] for key in keys]
 
     def _other_loglikelihoods(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
         if self.nsp is not None or "intra" not in self.methods:
@@ -211,11 +269,7 @@ class StereoSetHF(HFLM):
         pairs = [request.args for request in requests]
         with self._autocast():
             found = pseudo_log_likelihoods(self.model, self.tokenizer, pairs, settings, truncate=True)
-        answers = [(total, greedy) for total, _, greedy in found]
-        if self.score_cache:
-            keys = map(self.score_cache.other_key, pairs)
-            self.score_cache.put(dict(zip(keys, answers, strict=True)))
-        return answers
+        return [(total, greedy) for total, _, greedy in found]
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
         self._refuse_unless_left_to_right("perplexity of whole documents")
@@ -232,22 +286,25 @@ class StereoSetHF(HFLM):
     # What results and caches must know
 
     def set_cache_hook(self, cache_hook: Any) -> None:
-        if cache_hook.dbdict is not None:
-            self.score_cache = ScoreCache(cache_hook.dbdict, fingerprint(self._identity()))
-            cache_hook = Hook(cache_hook, self.score_cache)
+        store = cache_hook.dbdict
+        if isinstance(store, AnswerStore):
+            self.score_cache = ScoreCache(store)
+        elif store is not None:
+            raise UserError(
+                "lm_eval's own cache knows an answer by the texts of a request only, which is not enough for "
+                "stereoset-hf; use --use_cache with `stereoset run`, or leave it out (in Python: call "
+                "lm_eval.simple_evaluate inside `with lm_eval_stereoset.harness.identified.identified():`)"
+            )
         super().set_cache_hook(cache_hook)
 
-    def _identity(self) -> dict[str, Any]:
-        """All that an answer depends on besides the request."""
-        named = ("pretrained", "revision", "peft", "delta", "add_bos_token", "mixed_precision_dtype")
-        identity = {name: str(getattr(self, name)) for name in named}
-        identity["files"] = files_of(self.pretrained, self.peft, self.tokenizer.name_or_path)
-        identity["packages"] = versions()
-        identity["tokenizer"] = self.tokenizer.name_or_path
-        identity["dtype"] = str(getattr(self.model, "dtype", ""))
-        identity["quantisation"] = str(getattr(self.model.config, "quantization_config", None))
-        identity["prefix_token_id"] = self.custom_prefix_token_id
-        return identity | self.describe_scoring()
+    def identity(self) -> Identity:
+        """All that an answer depends on besides the request; hashed once, the weights stay as they are."""
+        if self._identity is None:
+            settings = {name: getattr(self, name, None) for name in ANSWER_SETTINGS}
+            self._identity = identity_of(
+                self.scored_model, self.tokenizer, settings | self.describe_scoring()
+            )
+        return self._identity
 
     def describe_scoring(self) -> dict[str, Any]:
         settings = {"scoring": dict(self.methods), "exact": self.settings.exact}
@@ -255,10 +312,27 @@ class StereoSetHF(HFLM):
             settings["case"] = self.settings.case
         if self.methods.get("inter") == "masked":
             settings["inter"] = "pseudo-log-likelihood of the candidate given the context"
+        if self.settings.prefix_token_id is not None:
+            settings["prefix_token_id"] = self.settings.prefix_token_id
         return settings | {"architecture": type(self.scored_model).__name__}
 
+    def describe_split(self, split: str) -> Description:
+        """What the tasks record about the scores of this split."""
+        if split not in self.methods:
+            raise UserError(
+                f"this model cannot take the {split}-sentence test, only {' and '.join(self.methods)}-sentence; choose "
+                "its tasks accordingly"
+            )
+        settings = self.settings
+        return describe(
+            self.methods[split], split, settings.case, settings.exact, self.tokenizer.name_or_path
+        )
+
     def get_model_info(self) -> dict[str, Any]:
-        return super().get_model_info() | {"stereoset": self.describe_scoring() | {"packages": versions()}}
+        about = self.describe_scoring() | {"packages": versions(), "identity": self.identity().to_dict()}
+        if self.cut:
+            about["pairs cut to the model's positions"] = self.cut
+        return super().get_model_info() | {"stereoset": about}
 
 
 def example_of_request(request: Instance) -> Example | None:

@@ -6,10 +6,10 @@ from itertools import combinations
 
 import numpy as np
 
+from lm_eval_stereoset.benchmarks.stereoset.metrics import MAIN, Outcomes, compare, outcomes
 from lm_eval_stereoset.data.format import SPLITS
-from lm_eval_stereoset.metrics import Outcomes, outcomes
 from lm_eval_stereoset.report.run import ALL_SPLITS, Run
-from lm_eval_stereoset.statistics import METRICS, Difference, compare, holm
+from lm_eval_stereoset.stats.paired import Difference, holm
 
 
 @dataclass
@@ -58,7 +58,7 @@ def compare_all(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -
             results.append(_compare(kind, split, first, second, one, two))
     for split in ALL_SPLITS:
         family = [result for result in results if result.split == split]
-        for metric in METRICS:
+        for metric in MAIN:
             adjusted = holm([result.differences[metric].p for result in family])
             for result, p in zip(family, adjusted, strict=True):
                 result.adjusted[metric] = float(p)
@@ -99,4 +99,4 @@ def _compare(kind: str, split: str, first: Run, second: Run, one: Answers, two: 
 
 def _nothing() -> dict[str, Difference]:
     nan = float("nan")
-    return dict.fromkeys(METRICS, Difference(nan, nan, nan, nan, nan, 0))
+    return dict.fromkeys(MAIN, Difference(nan, nan, nan, nan, nan, 0))

@@ -1,18 +1,19 @@
 """From the arguments of the command to Runs: folders of the harness, prediction files, scores, samples."""
 
-import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.evaluation import evaluate
-from lm_eval_stereoset.files import read_json
+from lm_eval_stereoset.files import read_json, refuse_special
 from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.predictions import PUBLISHED_KEYS, Scored, match, read_predictions, read_samples
-from lm_eval_stereoset.report import harness
+from lm_eval_stereoset.provenance import read_note, refuse_wrong_language, unlike_data
+from lm_eval_stereoset.report import harness, scores, shapes
 from lm_eval_stereoset.report.names import Argument, model_name, parse_argument, parse_file_name, tell_apart
 from lm_eval_stereoset.report.run import ALL_SPLITS, Run
 
@@ -32,13 +33,18 @@ def load(
 def _pieces(argument: Argument) -> Iterator[Argument | tuple[Argument, list[Path]]]:
     """A folder becomes the prediction files and the results files in it; a file stays a file."""
     path = argument.path
-    if path.is_file():
+    try:
+        os.stat(path)
+    except PermissionError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # also names that no file can have
+        raise UserError(f"{str(path)[:200]}: no such file or folder") from error
+    refuse_special(path)
+    if not os.path.isdir(path):
         yield argument
         return
-    if not path.is_dir():
-        raise UserError(f"{path}: no such file or folder")
     results = harness.find_results(path)
-    predictions = [found for found in sorted(path.glob("*.json")) if _looks_like_predictions(found)]
+    predictions = _find_predictions(path)
     if not results and not predictions:
         raise UserError(
             f"{path}: a folder without results: neither results_*.json of the harness "
@@ -50,10 +56,28 @@ def _pieces(argument: Argument) -> Iterator[Argument | tuple[Argument, list[Path
         yield argument._replace(path=found)
 
 
-def _looks_like_predictions(path: Path) -> bool:
-    with open(path, "rb") as handle:
-        start = handle.read(200)
-    return any(f'"{key}"'.encode() in start for key in PUBLISHED_KEYS.values())
+def _find_predictions(folder: Path) -> list[Path]:
+    """Prediction files are recognised by how they start."""
+    keys = [f'"{key}"'.encode() for key in PUBLISHED_KEYS.values()]
+    found = sorted(path for path in folder.glob("*.json") if os.path.isfile(path))
+    return [path for path in found if any(key in harness.first_bytes(path, 200) for key in keys)]
+
+
+def files_read(arguments: Sequence[str], data: str | None) -> list[Path]:
+    """Every file that `load` may read for these arguments, so that no output takes its place.
+
+    Of a folder all results, samples, predictions and notes; also the data.
+    """
+    folders = [Path(data).expanduser() if data and data != "sample" else store.data_folder()]
+    files = []
+    for path in (parse_argument(text).path for text in arguments):
+        if os.path.isdir(path):
+            folders.append(path)
+        else:
+            files += [path, store.about_file(path)] if path.suffix == ".json" else [path]
+    for folder in folders:
+        files += harness.files_below(folder, ".json", ".jsonl") if os.path.isdir(folder) else []
+    return files
 
 
 def _load_piece(piece: Argument | tuple[Argument, list[Path]], data: str | None) -> list[Run]:
@@ -80,6 +104,8 @@ def _named(runs: list[Run], argument: Argument) -> list[Run]:
     for run in runs:
         if argument.name:
             run.model, run.variant = argument.name, None
+            if run.apart:
+                run.model = f"{argument.name} ({run.apart})"
         if argument.language and argument.language != run.language:
             raise UserError(f"{argument.path}: is of language {run.language}, not {argument.language}")
     return runs
@@ -87,23 +113,27 @@ def _named(runs: list[Run], argument: Argument) -> list[Run]:
 
 def _predictions_run(argument: Argument, data: str | None) -> Run:
     path = argument.path
-    name = parse_file_name(path)
-    language = argument.language or name.language
-    if language is None:
+    name, note = parse_file_name(path), read_note(path)
+    language = argument.language or note.get("language") or name.language
+    if not isinstance(language, str):
         raise UserError(f"{path}: its name does not say which language it is of; {WAY_OUT}{path}")
+    refuse_wrong_language(path, note, language)
     parts: dict[str, Scored] = {}
     about: dict[str, dict[str, Any]] = {}
-    for split, scores in read_predictions(path).items():
+    for split, found in read_predictions(path).items():
         dataset = _dataset(split, language, data, store.data_folder())
-        parts[split] = match(dataset.examples, scores, f"{path}, {PUBLISHED_KEYS[split]}")
+        parts[split] = match(dataset.examples, found, f"{path}, {PUBLISHED_KEYS[split]}")
         about[split] = dataset.describe()
-    run = Run(argument.name or name.model, language, str(path), evaluate(parts), parts)
+    model = argument.name or (name.model if name.language or not note else model_name(str(note.get("model"))))
+    run = Run(model, language, str(path), evaluate(parts), parts)
     run.variant = None if argument.name else name.variant
     run.scoring = name.variant
     if name.language in LANGUAGES and name.language != language:
         # Ids are the same in all languages, so the scores would come out all the same.
         run.notes.append(f"the file's name says {name.language}, it was given as {language}")
     run.data = about
+    unlike = [unlike_data(note, split, fields["sha256"]) for split, fields in about.items()]
+    run.notes += [text for text in unlike if text]
     run.complete = {split: fields["examples"] for split, fields in about.items()}
     return run
 
@@ -118,7 +148,8 @@ def _samples_run(argument: Argument) -> Run:
     samples = read_samples(argument.path)
     name = argument.name or model_name(argument.path.stem.removeprefix("samples_"))
     run = Run(name, samples.language, str(argument.path), evaluate(samples.parts), samples.parts)
-    run.normaliser = " and ".join(samples.normalisers)
+    run.normaliser = " and ".join(sorted(set(samples.normalisers.values())))
+    run.quantity = " and ".join(sorted(set(samples.scorings.values())))
     if any(name.startswith("sample ") for name in samples.data):
         run.data = {split: {"data": "sample"} for split in samples.parts}
     run.complete = samples.of
@@ -130,35 +161,22 @@ def _samples_run(argument: Argument) -> Run:
 def _scores_run(argument: Argument, content: dict[str, Any]) -> Run:
     path = argument.path
     note = store.about_file(path)  # written beside the scores
-    about = read_json(note) if note.is_file() else {}
+    about = shapes.mapping(read_json(note), str(note)) if os.path.isfile(note) else {}
     name = parse_file_name(path)
-    language = argument.language or about.get("language") or name.language
-    if not isinstance(language, str):
+    language = argument.language or shapes.text(about, "language", str(note)) or name.language
+    if language is None:
         raise UserError(f"{path}: does not say which language it is of; {WAY_OUT}{path}")
-    model = argument.name or about.get("model") or name.model
+    named = shapes.text(about, "model", str(note))
+    model = argument.name or (model_name(named) if named else name.model)
     table = {split: content[split] for split in ALL_SPLITS if split in content}
-    _check_table(table, path)
-    run = Run(str(model), language, str(path), table, variant=None if argument.name else name.variant)
-    run.scoring, run.normaliser = name.variant, about.get("normaliser")
-    for fields in about.get("data") or []:
-        if isinstance(fields, dict) and fields.get("split"):
-            run.data[fields["split"]] = fields
-            if isinstance(fields.get("examples"), int):
-                run.complete[fields["split"]] = fields["examples"]
+    run = Run(model, language, str(path), scores.checked_table(table, str(path)))
+    run.variant = None if argument.name else name.variant
+    run.scoring, run.normaliser = name.variant, shapes.text(about, "normaliser", str(note))
+    for fields in shapes.provenance(about, str(note)):
+        run.data[fields["split"]] = fields
+        if "examples" in fields:
+            run.complete[fields["split"]] = fields["examples"]
     run.notes.append(
         "scores only: no examples and no paired tests (give the predictions themselves to see them)"
     )
     return run
-
-
-def _check_table(table: Any, path: Path) -> None:
-    for split, groups in table.items():
-        if not isinstance(groups, dict) or not isinstance(groups.get("overall"), dict):
-            raise UserError(f"{path}: {split} has no group 'overall'; is it JSON from `stereoset score`?")
-        for group, values in groups.items():
-            for metric, value in values.items():
-                if value is None:
-                    values[metric] = float("nan")
-                elif isinstance(value, bool) or not isinstance(value, int | float):
-                    shown = json.dumps(value)[:40]
-                    raise UserError(f"{path}: {split}, {group}: {metric} is not a number: {shown}")

@@ -1,5 +1,6 @@
 """Names of models and languages, from arguments and from file names."""
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.report.run import Run
+from lm_eval_stereoset.report.run import Run, shown_name
 
 LANGUAGE = r"[a-z]{2,3}(?:_[a-z0-9]+)*"
 
@@ -27,12 +28,14 @@ class Argument(NamedTuple):
 
 
 def parse_argument(text: str) -> Argument:
-    if Path(text).exists():
+    if not text.strip():  # an unset shell variable; Path("") would be the folder one is in
+        raise UserError("one of the RESULTS is an empty text; name a file or a folder")
+    if os.path.exists(text):  # False also for names that no system can have
         return Argument(Path(text))
     found = re.fullmatch(rf"(?P<name>[^=]+?)(?::(?P<language>{LANGUAGE}))?=(?P<path>.+)", text)
     if found is None:
         return Argument(Path(text))
-    return Argument(Path(found["path"]), found["name"], found["language"])
+    return Argument(Path(found["path"]), shown_name(found["name"]), found["language"])
 
 
 class FileName(NamedTuple):

@@ -10,6 +10,8 @@ from lm_eval_stereoset.report.run import Run
 
 FREQUENT_TIES = 1.0  # per cent; SS could then move by as much, depending on how ties are counted
 
+MOSTLY_TIES = 50.0
+
 
 @dataclass(frozen=True)
 class Notice:
@@ -69,8 +71,9 @@ def _unlike_data(runs: Sequence[Run]) -> list[Notice]:
 def _unlike_normalisers(runs: Sequence[Run]) -> list[Notice]:
     kinds: dict[str, list[str]] = defaultdict(list)
     for run in runs:
-        if run.normaliser:
-            kinds[run.normaliser.split()[0].lower()].append(run.label)
+        if run.normaliser and run.normaliser.strip():
+            # a next-sentence probability has no normaliser, which is no reason to warn
+            kinds["bytes" if "bytes" in run.normaliser else "tokens"].append(run.label)
     if len(kinds) < 2:
         return []
     text = "; ".join(f"by {kind}: {', '.join(labels)}" for kind, labels in kinds.items())
@@ -88,6 +91,8 @@ def _ties(runs: Sequence[Run]) -> list[Notice]:
                     "the very same score. A tie counts as anti-stereotypical; counted the other way, "
                     f"SS would be {ties:.1f} points higher."
                 )
+                if ties > MOSTLY_TIES:
+                    text += " Such scores mean nothing: is the model or its tokenizer broken?"
                 found.append(Notice("warning", text))
     return found
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset import __version__
-from lm_eval_stereoset.evaluation import GROUPS
+from lm_eval_stereoset.benchmarks.stereoset.evaluation import GROUPS
+from lm_eval_stereoset.benchmarks.stereoset.metrics import MAIN
 from lm_eval_stereoset.files import atomic_write
 from lm_eval_stereoset.report import browser
 from lm_eval_stereoset.report.comparisons import Comparison
@@ -24,7 +25,6 @@ from lm_eval_stereoset.report.names import model_name
 from lm_eval_stereoset.report.paper import SOURCES, Beside
 from lm_eval_stereoset.report.run import Run
 from lm_eval_stereoset.report.study import Study, language_name
-from lm_eval_stereoset.statistics import METRICS
 
 SCRIPTS = (
     "core.js", "tables.js", "overview.js", "scatter.js", "biastypes.js", "targets.js", "ranking.js", "paper.js",
@@ -102,7 +102,8 @@ def _run(study: Study, run: Run) -> dict[str, Any]:
         "source": Path(run.source).name,
         "data": ", ".join(sorted(versions)) or None,
         "normaliser": run.normaliser
-        and re.sub(r"(?<=of )\S+", lambda found: model_name(found[0]), run.normaliser),
+        and re.sub(r"(?<=tokens of )[^\s,]+", lambda found: model_name(found[0]), run.normaliser),
+        "quantity": run.quantity,
         "samples": run.parts is not None,
         "values": {
             split: {group: _values(values) for group, values in groups.items()}
@@ -134,7 +135,7 @@ def _comparison(c: Comparison, place: dict[int, int]) -> dict[str, Any]:
         "kind": c.kind, "split": c.split, "a": place[id(c.first)], "b": place[id(c.second)],
         "n": c.n, "leftOut": c.left_out, "family": c.family,
     }  # fmt: skip
-    for metric in METRICS:
+    for metric in MAIN:
         d = c.differences[metric]
         corrected = d.corrected_interval(max(c.family, 1))
         numbers = (

@@ -1,12 +1,26 @@
 """One model's results in one language: the unit that everything in a report is made of."""
 
+import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
-from lm_eval_stereoset.evaluation import Table
+from lm_eval_stereoset.benchmarks.stereoset.evaluation import Table
 from lm_eval_stereoset.predictions import Scored
 
 ALL_SPLITS = ("overall", "intra", "inter")
+LONGEST_NAME = 200
+
+
+def shown_name(name: str) -> str:
+    """A name as pages, tables and terminals can show it: one line, no control characters, not endless."""
+    text = name.encode("utf-8", "replace").decode()  # half a character cannot be written
+    text = "".join(" " if letter.isspace() else letter for letter in text)
+    text = "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" else c for c in text
+    ).strip()
+    if len(text) > LONGEST_NAME:
+        text = f"{text[: LONGEST_NAME - 51]}…{text[-50:]}"
+    return text or "unnamed"
 
 
 @dataclass
@@ -17,14 +31,18 @@ class Run:
     table: Table  # {split: {group: {metric: value}}}
     parts: dict[str, Scored] | None = None  # None: results without the answers to single examples
     variant: str | None = None  # told apart by this if a model occurs twice in a language
+    apart: str | None = (
+        None  # set if results under one name are of different models: what tells this one apart
+    )
     scoring: str | None = None  # how inter was scored, in the words of the published file names
     normaliser: str | None = None  # None: the input does not say
+    quantity: str | None = None  # what candidates were compared by, in the words of the model that answered
     data: dict[str, dict[str, Any]] = field(default_factory=dict)  # split: provenance
     complete: dict[str, int] = field(default_factory=dict)  # split: examples in the whole data
     notes: list[str] = field(default_factory=list)  # shown to the reader, in plain words
 
     def __post_init__(self) -> None:
-        self.model = self.model.encode("utf-8", "replace").decode()  # half a character cannot be written
+        self.model = shown_name(self.model)
         self.base = self.model  # before a variant is added
 
     @property

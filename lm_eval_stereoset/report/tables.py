@@ -9,19 +9,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from lm_eval_stereoset.benchmarks.stereoset.metrics import MAIN
+from lm_eval_stereoset.cells import markdown_cell, spreadsheet_cell
 from lm_eval_stereoset.files import atomic_write
 from lm_eval_stereoset.report.comparisons import Comparison
 from lm_eval_stereoset.report.paper import LANGUAGES as PAPER_LANGUAGES
 from lm_eval_stereoset.report.paper import Beside
 from lm_eval_stereoset.report.run import Run
 from lm_eval_stereoset.report.study import Study
-from lm_eval_stereoset.statistics import METRICS
 
 GLOBAL = (("LMS", ("lms",)), ("SS", ("ss",)), ("ICAT", ("icat",)))
 MULTI_CLASS = (("LMS", ("mc_lms",)), ("SS", ("mc_ss",)), ("ICAT (macro/micro)", ("icat_macro", "icat_micro")))
 
 
+COMPARISONS, AGAINST_PAPER = "comparisons.csv", "against_paper.csv"
 BEST = "Bold: best of a column, for SS the one nearest to 50."
 
 
@@ -31,6 +34,10 @@ class Layout:
     split: str
     groups: tuple[tuple[str, tuple[str, ...]], ...]  # heading and metrics; two metrics share a cell
     caption: str
+
+    @property
+    def name(self) -> str:
+        return f"table{self.number}_{self.split}_{'global' if self.groups == GLOBAL else 'multiclass'}"
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -58,22 +65,32 @@ class Entry:
 Grid = dict[tuple[str, str, str], Entry]  # (model, metric, language)
 
 
+def file_names() -> list[str]:
+    """All that write_tables may write."""
+    tables = [f"{layout.name}.{suffix}" for layout in LAYOUTS for suffix in RENDERERS]
+    return [*tables, COMPARISONS, AGAINST_PAPER]
+
+
 def write_tables(
-    folder: Path, study: Study, intervals: bool = False, published: Sequence[Beside] | None = None
-) -> list[Path]:
-    written = []
+    folder: Path,
+    study: Study,
+    intervals: bool = False,
+    published: Sequence[Beside] | None = None,
+    written: list[Any] | None = None,
+) -> list[Any]:
+    """Adds every file to `written` as soon as it is there."""
+    written = [] if written is None else written
     for layout in LAYOUTS:
         if not any(layout.split in run.table for run in study.runs):
             continue
         grid, models, languages = _grid(study, layout)
-        name = f"table{layout.number}_{layout.split}_{'global' if layout.groups == GLOBAL else 'multiclass'}"
-        for suffix, render in (("tex", _latex), ("md", _markdown), ("csv", _csv)):
+        for suffix, render in RENDERERS.items():
             text = render(layout, grid, models, languages, intervals)
-            written.append(_write(folder / f"{name}.{suffix}", text))
+            written.append(_write(folder / f"{layout.name}.{suffix}", text))
     if study.comparisons:
-        written.append(_write(folder / "comparisons.csv", comparisons_csv(study.comparisons)))
+        written.append(_write(folder / COMPARISONS, comparisons_csv(study.comparisons)))
     if published:
-        written.append(_write(folder / "against_paper.csv", _published_csv(published)))
+        written.append(_write(folder / AGAINST_PAPER, _published_csv(published)))
     return written
 
 
@@ -164,12 +181,13 @@ def _latex(layout: Layout, grid: Grid, models: list[str], languages: list[str], 
 
 LATEX = {
     "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "{": "\\{", "}": "\\}",
-    "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
+    "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "<": "\\textless{}", ">": "\\textgreater{}",
 }  # fmt: skip
 
 
 def _latex_text(text: str) -> str:
-    return "".join(LATEX.get(letter, letter) for letter in text)
+    """Special characters escaped; also < and >, which LaTeX's default font encoding prints as ¡ and ¿."""
+    return "".join(LATEX.get(letter, letter) for letter in " ".join(text.split()))
 
 
 def _markdown(layout: Layout, grid: Grid, models: list[str], languages: list[str], intervals: bool) -> str:
@@ -179,11 +197,14 @@ def _markdown(layout: Layout, grid: Grid, models: list[str], languages: list[str
             f"{text} [{entry.low:.1f}, {entry.high:.1f}]" if intervals and not math.isnan(entry.low) else text
         )
 
-    head = ["Model", *(f"{label} {language}" for label, _ in layout.groups for language in languages)]
+    head = [
+        "Model",
+        *(f"{label} {markdown_cell(language)}" for label, _ in layout.groups for language in languages),
+    ]
     rows = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for model in models:
         cells = _cells(layout, grid, model, languages, show, "–")
-        rows.append("| " + " | ".join([model.replace("|", "\\|"), *cells]) + " |")
+        rows.append("| " + " | ".join([markdown_cell(model), *cells]) + " |")
     return f"{layout.caption}. Per cent. {BEST}\n\n" + "\n".join(rows) + "\n"
 
 
@@ -210,7 +231,7 @@ def comparisons_csv(comparisons: Sequence[Comparison]) -> str:
     ]  # fmt: skip
     for c in comparisons:
         sides = (c.first.model, c.first.language, c.second.model, c.second.language)
-        for metric in METRICS:
+        for metric in MAIN:
             d = c.differences[metric]
             numbers = (
                 d.value, d.standard_error, d.low, d.high, *d.corrected_interval(max(c.family, 1)), d.p,
@@ -235,11 +256,14 @@ def _published_csv(published: Sequence[Beside]) -> str:
     return _csv_text(rows)
 
 
+RENDERERS = {"tex": _latex, "md": _markdown, "csv": _csv}
+
+
 def _plain(number: float) -> str:
-    return "" if math.isnan(number) else repr(float(number))
+    return "NaN" if math.isnan(number) else repr(float(number))
 
 
 def _csv_text(rows: Sequence[tuple]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows(map(spreadsheet_cell, row) for row in rows)
     return text.getvalue()

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.identity import RANDOM
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ def note_heads(model: Any, missing: Iterable[str], scoring: str, name: str) -> N
 
     `missing`: parameters that were not in the checkpoint, so transformers filled them with random numbers.
     """
-    missing = _untied(model, missing)
+    missing = untied(model, missing)
     about_pairs = {key for key in missing if "seq_relationship" in key or "pooler" in key}
     in_core = {key for key in missing - about_pairs if not _of_head(model, key)}
     in_head = missing - about_pairs - in_core
@@ -116,9 +117,10 @@ def note_heads(model: Any, missing: Iterable[str], scoring: str, name: str) -> N
             f"{' (of ELECTRA the generator)' if model.config.model_type == 'electra' else ''}"
         )
     setattr(model, HEADS, frozenset(heads))
+    setattr(model, RANDOM, frozenset(missing))
 
 
-def _untied(model: Any, missing: Iterable[str]) -> set[str]:
+def untied(model: Any, missing: Iterable[str]) -> set[str]:
     """Missing parameters that share their values with none that was loaded."""
     missing = set(missing)
     parameters = dict(model.named_parameters(remove_duplicate=False))
@@ -141,11 +143,25 @@ def _some(keys: Iterable[str]) -> str:
     return ", ".join(keys[:2]) + (f" and {len(keys) - 2} more" if len(keys) > 2 else "")
 
 
+def refuse_prompt_learning(model: Any) -> None:
+    """Adapters that put learned tokens in front of each input (prompt tuning, p-tuning, prefix tuning) shift the
+    positions that are read, by a number that depends on the adapter's kind."""
+    for config in getattr(model, "peft_config", None) or {}:
+        adapter = model.peft_config[config]
+        if getattr(adapter, "is_prompt_learning", False):
+            kind = getattr(adapter.peft_type, "value", adapter.peft_type)
+            raise UserError(
+                f"peft: adapters of the kind {kind} put learned tokens in front of the text, which scoring cannot "
+                "account for; adapters that change weights (LoRA, IA3, …) can be scored"
+            )
+
+
 def methods_of(model: Any, scoring: str = "auto") -> dict[str, str]:
     """{split: family module that scores it} for a loaded model; a split that it cannot take is left out."""
     from lm_eval_stereoset.scoring.nsp_model import NSPModel
 
     check_scoring(scoring)
+    refuse_prompt_learning(model)
     if isinstance(model, NSPModel):
         if scoring in FAMILIES:
             raise UserError(f"scoring={scoring}: this is a next-sentence model; leave scoring out")

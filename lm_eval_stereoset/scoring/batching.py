@@ -156,5 +156,6 @@ def check_lengths(lengths: Sequence[int] | np.ndarray, limit: int | None, names:
         raise UserError(
             f"{names[worst]} has {lengths[worst]} tokens, the model has {limit} positions"
             f"{f' ({len(too_long)} inputs are too long)' if len(too_long) > 1 else ''}; "
-            "shorten the text or leave the example out"
+            "choose a model with more positions, or shorten the text in a copy of the data (metadata data=FOLDER, in "
+            "`stereoset predict`: --data FOLDER)"
         )

@@ -79,15 +79,18 @@ def _token_logs(
     model, tokenizer, texts: Sequence[Text], names: Sequence[str], settings: Settings
 ) -> list[np.ndarray]:
     """log p of each text's tokens from `first` on."""
-    check_lengths([len(text.ids) for text in texts], max_positions(model), names)
     if settings.exact:
+        check_lengths([len(text.ids) for text in texts], max_positions(model), names)
         return _token_logs_exact(model, tokenizer, texts, settings)
-    start, own = (start_token(tokenizer),), own_prefix(tokenizer)
+    start, own = (start_token(tokenizer, settings),), own_prefix(tokenizer)
     # A first token can be read behind a start token only. Where none is read (cases d, e) the text goes in as the
     # tokenizer gives it, like the harness does: GPT-2's has no start token then, Llama's has.
     prefixes = [start if text.first == 0 else own for text in texts]
     sequences = [(*prefix, *text.ids) for prefix, text in zip(prefixes, texts, strict=True)]
     first = [len(prefix) + text.first for prefix, text in zip(prefixes, texts, strict=True)]
+    check_lengths(
+        [len(ids) - 1 for ids in sequences], max_positions(model), names
+    )  # the last one is only read
     return next_token_log_probabilities(model, sequences, first, settings)
 
 
@@ -104,14 +107,14 @@ def _token_logs_exact(model, tokenizer, texts: Sequence[Text], settings: Setting
     ]
 
 
-def start_token(tokenizer) -> int:
-    """The token in front of a text: BOS, or EOS where there is none (as the harness does)."""
-    for token in (tokenizer.bos_token_id, tokenizer.eos_token_id):
+def start_token(tokenizer, settings: Settings) -> int:
+    """The token in front of a text: the one asked for, or BOS, or EOS where there is none (as the harness does)."""
+    for token in (settings.prefix_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id):
         if token is not None:
             return token
     raise UserError(
         f"{type(tokenizer).__name__} has neither a BOS nor an EOS token: the first token of a sentence has no "
-        "probability; set tokenizer.bos_token"
+        "probability; name one with prefix_token_id=…, or set tokenizer.bos_token"
     )
 
 

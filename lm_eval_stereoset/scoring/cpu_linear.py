@@ -44,7 +44,12 @@ class OneDNNLinear(TorchFunctionMode):
         if func is torch.nn.functional.linear and _suits(*args[:2]):
             bias = args[2] if len(args) > 2 else kwargs.get("bias")
             return _one_dnn(args[0], args[1], bias)
-        if func is torch.addmm and not kwargs and _suits(args[1], args[2]) and args[0].dim() == 1:
+        if (
+            func is torch.addmm
+            and not kwargs
+            and _suits(args[1], args[2])
+            and args[0].shape == args[2].shape[1:]
+        ):
             return _one_dnn(args[1], args[2].t(), args[0])  # GPT-2's Conv1D
         return func(*args, **kwargs)
 
@@ -62,6 +67,8 @@ def _suits(x: Any = None, weight: Any = None) -> bool:
 
 
 def _one_dnn(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    # oneDNN reads a bias as if its numbers lay side by side, whatever its stride says (torch 2.13)
+    bias = None if bias is None else bias.contiguous()
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
 

@@ -48,7 +48,7 @@ class Group:
 def decoder_log_probabilities(model, queries: Sequence[Query], settings: Settings) -> list[np.ndarray]:
     """A float64 array per query, as long as its targets."""
     groups = _groups(queries)
-    found = [np.zeros(len(query.targets)) for query in queries]
+    found = [np.full(len(query.targets), np.nan) for query in queries]
     head = GatheredHead(model)
 
     def forward(batch: np.ndarray) -> None:

@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from torch import nn
 
+from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import max_rows
 from lm_eval_stereoset.scoring.cpu_linear import fast_linear
-from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
+from lm_eval_stereoset.scoring.reading import check_as_long, log_probabilities, logits_at
 
 CPU_BLOCK_BYTES, GPU_BLOCK_BYTES = 8 * 2**20, 256 * 2**20  # float32 logits of one block
 NOTHING = (
@@ -45,9 +46,19 @@ class HeadReader:
         self, rows: torch.Tensor, which: torch.Tensor, tokens: torch.Tensor, **inputs: Any
     ) -> torch.Tensor:
         hidden = self.hidden(rows, **inputs)
+        self.refuse_beyond_head(tokens)  # after the pass, which names a token beyond the embeddings better
         if hidden is None:
             return log_probabilities(logits_at(self.model, rows, **inputs), which, tokens)
-        return block_log_probabilities(hidden, self.head.weight, self.head.bias, which, tokens)
+        return log_probabilities_in_parts(hidden, self.head.weight, self.head.bias, which, tokens)
+
+    def refuse_beyond_head(self, tokens: torch.Tensor) -> None:
+        """A token that is asked for but never fed (a final </s>) passes the check of the embeddings."""
+        size = getattr(self.head, "out_features", None)
+        if size is not None and len(tokens) and int(tokens.max()) >= size:
+            raise UserError(
+                f"the tokenizer gives the token id {int(tokens.max())}, the model's output head has {size} rows "
+                "only: tokenizer and model do not belong together; name the right tokenizer"
+            )
 
     def hidden(self, rows: torch.Tensor, **inputs: Any) -> torch.Tensor | None:
         """What the head would see at `rows`; None, and no pass, if blocks cannot be used."""
@@ -84,6 +95,7 @@ class HeadReader:
 
         def take(_module, arguments, keywords):
             hidden = (arguments[0] if arguments else next(iter(keywords.values()))).flatten(0, -2)
+            check_as_long(len(hidden), inputs)
             hidden = hidden[rows.to(hidden.device)]
             seen.append(hidden)
             return (hidden[None, :through],), {}
@@ -128,6 +140,7 @@ class GatheredHead:
         device = self.reader.model.device
         at, index, wanted = (torch.from_numpy(x).to(device) for x in (rows, which, tokens))
         hidden = self.reader.hidden(at, **inputs)
+        self.reader.refuse_beyond_head(wanted)
         if hidden is None:
             store(self.reader(at, index, wanted, **inputs).numpy())
             return
@@ -136,31 +149,17 @@ class GatheredHead:
             self.flush()
 
     def flush(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        self._run(waiting)
-
-    def _run(self, waiting: list[Waiting]) -> None:
-        """In halves if memory is short: other batches could not help, these states are computed already."""
-        from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
-
-        if not waiting:
-            return
-        try:
-            self._store(waiting)
-            return
-        except Exception as error:
-            if len(waiting) == 1 or not should_reduce_batch_size(error):
-                raise
-        clear_device_cache(garbage_collection=True)
-        middle = len(waiting) // 2
-        self._run(waiting[:middle])
-        self._run(waiting[middle:])
+        """Reads all that waits. If memory runs out for good it goes on waiting: the caller may answer with a smaller
+        batch of its own, and must not lose the states of the batches before it."""
+        if self._waiting:
+            self._store(self._waiting)
+        self._waiting = []
 
     def _store(self, waiting: list[Waiting]) -> None:
         head = self.reader.head
         offsets = np.cumsum([0] + [len(one.hidden) for one in waiting[:-1]]).tolist()
         with torch.inference_mode(), fast_linear(waiting[0].hidden.device):
-            values = block_log_probabilities(
+            values = log_probabilities_in_parts(
                 torch.cat([one.hidden for one in waiting]),
                 head.weight,
                 head.bias,
@@ -170,6 +169,31 @@ class GatheredHead:
         ends = np.cumsum([len(one.tokens) for one in waiting])
         for one, part in zip(waiting, np.split(values, ends[:-1]), strict=True):
             one.store(part)
+
+
+def log_probabilities_in_parts(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor | None,
+    which: torch.Tensor,
+    tokens: torch.Tensor,
+) -> torch.Tensor:
+    """As block_log_probabilities, in two parts of the rows (and so on) if memory is too short for all of them."""
+    from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
+
+    try:
+        return block_log_probabilities(hidden, weight, bias, which, tokens)
+    except Exception as error:
+        if len(hidden) == 1 or not should_reduce_batch_size(error):
+            raise
+    clear_device_cache(garbage_collection=True)
+    values = torch.full((len(tokens),), torch.nan, dtype=torch.float64)
+    middle = len(hidden) // 2
+    for begin, end in ((0, middle), (middle, len(hidden))):
+        mine = (which >= begin) & (which < end)
+        part = hidden[begin:end], weight, bias, which[mine] - begin, tokens[mine]
+        values[mine.cpu()] = log_probabilities_in_parts(*part)
+    return values
 
 
 def block_log_probabilities(

@@ -1,11 +1,17 @@
 """Loading a checkpoint once, with all the heads that scoring needs, none of them random."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.architecture import auto_class, check_scoring, note_heads
+from lm_eval_stereoset.scoring.checkpoint import (
+    check_config,
+    check_folder,
+    one_line,
+    refuse_mismatched,
+    without_load_report,
+)
 from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, load_nsp_model
 
 
@@ -16,9 +22,10 @@ class Checked:
         self.wrapped, self.scoring = wrapped, scoring
 
     def from_pretrained(self, name: str, **options: Any) -> Any:
-        model, info = one_line(
-            name, lambda: self.wrapped.from_pretrained(name, output_loading_info=True, **options)
-        )
+        options = {"output_loading_info": True, "ignore_mismatched_sizes": True, **options}
+        with without_load_report():
+            model, info = one_line(name, lambda: self.wrapped.from_pretrained(name, **options))
+        refuse_mismatched(info, str(name))
         note_heads(model, info["missing_keys"], self.scoring, str(name))
         keep_untied(model)
         return model
@@ -41,28 +48,73 @@ def load(
     scoring: str = "auto",
     *,
     tokenizer: str | None = None,
+    tokenizer_class: str | None = None,
     revision: str = "main",
     dtype: Any = "auto",
     device: Any = None,
     trust_remote_code: bool = False,
+    subfolder: str | None = None,
+    gguf_file: str | None = None,
 ) -> tuple[Any, Any]:
     """(model, tokenizer) ready for `score`: a hub name, a local folder, or a next-sentence model."""
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoConfig
 
     check_scoring(scoring)
     check_dtype(dtype)
     device = check_device(device or best_device())
     name = str(pretrained)
+    check_folder(name)
+    refuse_unconverted(name, scoring)
+    words = tokenizer_loader(tokenizer_class)
     hub = {"revision": revision, "trust_remote_code": trust_remote_code}
-    config = one_line(name, lambda: AutoConfig.from_pretrained(name, **hub))
+    place = {key: value for key, value in (("subfolder", subfolder), ("gguf_file", gguf_file)) if value}
+    config = one_line(name, lambda: AutoConfig.from_pretrained(name, **hub, **place))
+    check_config(config, name)
     if getattr(config, CONFIG_KEY, None) is not None:
         refuse_language_model_scoring(scoring, name)
-        model = load_nsp_model(local_folder(name, revision), dtype, device, trust_remote_code)
+        refuse_other_tokenizer(tokenizer, tokenizer_class)
+        model = load_nsp_model(
+            local_folder(name, revision) / (subfolder or ""), dtype, device, trust_remote_code
+        )
         return model, model.tokenizer
-    model = Checked(auto_class(config, scoring), scoring).from_pretrained(name, dtype=dtype, **hub)
-    source = tokenizer or name
-    words = one_line(source, lambda: AutoTokenizer.from_pretrained(source, **hub))
-    return model.to(device).eval(), words
+    model = Checked(auto_class(config, scoring), scoring).from_pretrained(name, dtype=dtype, **hub, **place)
+    source, place = (tokenizer, {}) if tokenizer else (name, place)
+    check_folder(source)
+    return model.to(device).eval(), one_line(source, lambda: words.from_pretrained(source, **hub, **place))
+
+
+def tokenizer_loader(tokenizer_class: str | None) -> Any:
+    """The class to load a tokenizer with: one of transformers' own by its name, or the one that the files name."""
+    import transformers
+
+    if tokenizer_class is None:
+        return transformers.AutoTokenizer
+    found = getattr(transformers, str(tokenizer_class), None)
+    if not (isinstance(found, type) and issubclass(found, transformers.PreTrainedTokenizerBase)):
+        raise UserError(
+            f"tokenizer_class={tokenizer_class}: transformers has no tokenizer of this name; it has "
+            "BertTokenizerFast, GPT2TokenizerFast, T5TokenizerFast, PreTrainedTokenizerFast and many more"
+        )
+    return found
+
+
+def refuse_other_tokenizer(*given: Any) -> None:
+    if any(given):
+        raise UserError(
+            "tokenizer, tokenizer_class: not for next-sentence models, which bring the tokenizer of their training; "
+            "leave it out"
+        )
+
+
+def refuse_unconverted(name: str, scoring: str) -> None:
+    """A folder with a fine-tuned next-sentence checkpoint of the authors also holds the language model it was made
+    from: under `auto` that would be scored in its place."""
+    if scoring == "auto" and (Path(name) / "nsp_model.pth").is_file():
+        raise UserError(
+            f"{name}: holds nsp_model.pth, a next-sentence checkpoint in the authors' format; make a model of it with "
+            f"`python -m nsp_finetune convert {name}/nsp_model.pth --base {name} --output DIR`, or name a scoring "
+            "(causal, seq2seq) for the language model beside it"
+        )
 
 
 def refuse_language_model_scoring(scoring: str, name: str) -> None:
@@ -80,13 +132,6 @@ def local_folder(name: str, revision: str) -> Path:
     from huggingface_hub import snapshot_download
 
     return Path(one_line(name, lambda: snapshot_download(name, revision=revision)))
-
-
-def files_of(*names: Any) -> list[tuple[str, int, int]]:
-    """Names, sizes and times of the files in those of `names` that are folders: others, once one is written to."""
-    folders = [Path(name) for name in names if isinstance(name, str) and Path(name).is_dir()]
-    files = [path for folder in folders for path in sorted(folder.iterdir()) if path.is_file()]
-    return [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
 
 
 def check_dtype(dtype: Any) -> None:
@@ -120,12 +165,3 @@ def best_device() -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
-
-
-def one_line(name: str, action: Callable[[], Any]) -> Any:
-    """A checkpoint that is not there or cannot be read is the user's mistake, said in one line."""
-    try:
-        return action()
-    except (OSError, ValueError, ImportError) as error:
-        reason = " ".join(str(error).split())
-        raise UserError(f"{name}: cannot be loaded: {reason[:400]}") from error

@@ -45,23 +45,25 @@ class Reads:
     position: list[int] = field(default_factory=list)
     token: list[int] = field(default_factory=list)
     owner: list[int] = field(default_factory=list)  # the candidate (or pair of texts) whose score it enters
+    weight: list[float] = field(default_factory=list)  # its share in that score, where scores are means
 
     def add_input(self, ids: Sequence[int], name: str) -> None:
         self.inputs.append(tuple(ids))
         self.names.append(name)
 
-    def add_read(self, position: int, token: int, owner: int) -> None:
+    def add_read(self, position: int, token: int, owner: int, weight: float = 1.0) -> None:
         """A read of the input added last."""
         self.source.append(len(self.inputs) - 1)
         self.position.append(position)
         self.token.append(token)
         self.owner.append(owner)
+        self.weight.append(weight)
 
 
 def score_intra(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
     reads = (unmasking_reads_exact if settings.exact else unmasking_reads)(tokenizer, examples)
     log_p = read(model, tokenizer, reads, settings)
-    means = log_mean(log_p, np.array(reads.owner), 3 * len(examples))
+    means = log_mean(log_p, np.array(reads.owner), 3 * len(examples), np.array(reads.weight))
     return _triples([CandidateScore(float(value), 1) for value in means])
 
 
@@ -106,7 +108,9 @@ def pseudo_log_likelihoods(
 def unmasking_reads(tokenizer, examples: Sequence[Example]) -> Reads:
     """The tokens of each word as they occur in the filled-in sentence, by ids (never decoded and re-encoded).
 
-    A context with several BLANKs is unmasked in all of them in step, and all masks are read.
+    A context with several BLANKs is unmasked in all of them in step, and all masks are read. Each BLANK has the same
+    share in the score: a word that begins the text can have fewer tokens there than in mid-sentence (RoBERTa, Turkish:
+    "çok fakir" has 5 and " çok fakir" 6), and must not count less for it.
     """
     mask = _mask_id(tokenizer)
     filled = [e.context.replace(BLANK, c.word) for e in examples for c in e.candidates]
@@ -132,19 +136,19 @@ def _add_step(
 ) -> None:
     """The sentence with `step` tokens of each word (token indices start to end) and one mask for the rest."""
     line: list[int] = []
-    masks: list[tuple[int, int]] = []
+    masks: list[tuple[int, int, float]] = []  # position, token, share
     done = 0
     for start, end in words:
         shown = min(start + step, end)
         line += ids[done:shown]
         if shown < end:
-            masks.append((len(line), ids[shown]))
+            masks.append((len(line), ids[shown], 1 / (end - start)))
             line.append(mask)
         done = end
     line += ids[done:]
     reads.add_input(line, name)
-    for position, token in masks:
-        reads.add_read(position, token, owner)
+    for position, token, share in masks:
+        reads.add_read(position, token, owner, share)
 
 
 def blank_spans(context: str, word: str) -> list[tuple[int, int]]:
@@ -231,7 +235,7 @@ def read(model, tokenizer, reads: Reads, settings: Settings, best: np.ndarray | 
     counts = np.bincount(source, minlength=len(inputs))
     begin = np.concatenate([[0], np.cumsum(counts)])
     position, token = np.array(reads.position), np.array(reads.token)
-    log_p = np.zeros(len(source))
+    log_p = np.full(len(source), np.nan)
     padding = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
     head, device = GatheredHead(model), model.device
 
@@ -255,12 +259,19 @@ def read(model, tokenizer, reads: Reads, settings: Settings, best: np.ndarray | 
     return log_p
 
 
-def log_mean(log_p: np.ndarray, owner: np.ndarray, owners: int) -> np.ndarray:
-    """log of the arithmetic mean of the probabilities of each owner, without underflow."""
+def log_mean(
+    log_p: np.ndarray, owner: np.ndarray, owners: int, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """log of the arithmetic mean of the probabilities of each owner (weighted, if asked for), without underflow."""
+    weight = np.ones(len(owner)) if weight is None else weight
     top = np.full(owners, -np.inf)
-    np.maximum.at(top, owner, log_p)
-    total = np.bincount(owner, weights=np.exp(log_p - top[owner]), minlength=owners)
-    return top + np.log(total / np.bincount(owner, minlength=owners))
+    with np.errstate(
+        invalid="ignore"
+    ):  # a value that is missing stays NaN, and is refused where scores are checked
+        np.maximum.at(top, owner, log_p)
+    total = np.bincount(owner, weights=weight * np.exp(log_p - top[owner]), minlength=owners)
+    share = total / np.bincount(owner, weights=weight, minlength=owners)
+    return top + np.log(np.minimum(share, 1))  # a rounding above 1 when all probabilities are the same
 
 
 def _triples(scores: list[CandidateScore]) -> list[Scores]:

@@ -2,16 +2,20 @@
 
 BERT reads the pair with its own head (class 0 is "follows"); models made by nsp_finetune bring their input
 layout and head with them (nsp_model.py). The test is inter-sentence only.
+
+A pair goes in whole, however long the pairs of training were. Only if it has more tokens than the model has positions
+is the longer of its two texts shortened, as in training; `cut_pairs` counts those.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.batching import check_lengths, distinct, max_positions, run_batches
+from lm_eval_stereoset.scoring.batching import distinct, max_positions, run_batches
 from lm_eval_stereoset.scoring.nsp_model import NSPModel
 from lm_eval_stereoset.scoring.reading import head_reads_nothing
 from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
@@ -27,25 +31,38 @@ def score_intra(model, tokenizer, examples: Sequence[Example], settings: Setting
 
 
 def score_inter(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
-    pairs = [(e.context, c.sentence) for e in examples for c in e.candidates]
-    names = [f"candidate {c.id} of example {e.id}" for e in examples for c in e.candidates]
-    log_p = log_probability_next(model, tokenizer, pairs, settings, names).tolist()
+    log_p = log_probability_next(model, tokenizer, _pairs(examples), settings).tolist()
     scores = [CandidateScore(value, 1) for value in log_p]
     return [(scores[i], scores[i + 1], scores[i + 2]) for i in range(0, len(scores), 3)]
 
 
+def _pairs(examples: Sequence[Example]) -> list[tuple[str, str]]:
+    return [(e.context, c.sentence) for e in examples for c in e.candidates]
+
+
+def cut_pairs(model: Any, tokenizer: Any, examples: Sequence[Example]) -> int:
+    """How many pairs of context and candidate are longer than the model has positions, so that they are cut."""
+    limit = _positions(model)
+    if limit is None:
+        return 0
+    pairs, where = distinct(_pairs(examples))
+    too_long = np.array(
+        [len(one["input_ids"]) > limit for one in _encode(model, tokenizer, pairs)], dtype=bool
+    )
+    return int(too_long[where].sum())
+
+
 def log_probability_next(
-    model, tokenizer, pairs: Sequence[tuple[str, str]], settings: Settings, names: Sequence[str]
+    model, tokenizer, pairs: Sequence[tuple[str, str]], settings: Settings
 ) -> np.ndarray:
     """log p(B follows A) of every pair (A, B), in the order given; each different pair runs once."""
     different, where = distinct(pairs)
-    first = dict(zip(reversed(where.tolist()), reversed(names), strict=True))
-    names = [first[i] for i in range(len(different))]
     ours = isinstance(model, NSPModel)
-    encoded, logits_of, follows = (_ours if ours else _bert)(model, tokenizer, different, names)
+    encoded = fitting(model, tokenizer, different)
+    logits_of = _logits_of_ours(model) if ours else _logits_of_bert(model, tokenizer)
+    follows = model.settings.is_next_class if ours else BERT_FOLLOWS
     lengths = np.array([len(one["input_ids"]) for one in encoded], dtype=np.int64)
-    check_lengths(lengths, max_positions(model.core if ours else model), names)
-    result = np.zeros(len(different))
+    result = np.full(len(different), np.nan)
 
     def forward(batch: np.ndarray) -> None:
         logits = logits_of([encoded[i] for i in batch])
@@ -61,34 +78,51 @@ def log_probability_next(
 
 
 Encoded = dict[str, list[int]]
+Pair = tuple[str, str]
 
 
-def _bert(
-    model, tokenizer, pairs: list[tuple[str, str]], names: list[str]
-) -> tuple[list[Encoded], Callable[[list[Encoded]], torch.Tensor], int]:
-    columns = tokenizer([a for a, _ in pairs], [b for _, b in pairs], return_token_type_ids=True)
-    encoded = [{key: columns[key][i] for key in ("input_ids", "token_type_ids")} for i in range(len(pairs))]
+def fitting(model, tokenizer, pairs: Sequence[Pair]) -> list[Encoded]:
+    """Each pair as the model reads it; those longer than its positions are cut longest first."""
+    encoded, limit = _encode(model, tokenizer, pairs), _positions(model)
+    long = [i for i, one in enumerate(encoded) if limit is not None and len(one["input_ids"]) > limit]
+    for i, one in zip(long, _encode(model, tokenizer, [pairs[i] for i in long], limit), strict=True):
+        encoded[i] = one
+    return encoded
 
+
+def _positions(model) -> int | None:
+    return max_positions(model.core if isinstance(model, NSPModel) else model)
+
+
+def _encode(model, tokenizer, pairs: Sequence[Pair], limit: int | None = None) -> list[Encoded]:
+    """At most `limit` tokens of each pair; None: all."""
+    if not pairs:
+        return []
+    if isinstance(model, NSPModel):
+        return model.encode_up_to(pairs, limit)
+    columns = tokenizer(
+        [a for a, _ in pairs],
+        [b for _, b in pairs],
+        return_token_type_ids=True,
+        truncation=False if limit is None else "longest_first",
+        max_length=limit,
+        verbose=False,  # of lengths: ours is the count that matters
+    )
+    return [{key: columns[key][i] for key in ("input_ids", "token_type_ids")} for i in range(len(pairs))]
+
+
+def _logits_of_bert(model, tokenizer) -> Callable[[list[Encoded]], torch.Tensor]:
     def logits_of(batch: list[Encoded]) -> torch.Tensor:
         inputs = tokenizer.pad(batch, padding_side="right", return_tensors="pt").to(model.device)
         with head_reads_nothing(model):
             output = model(**inputs)
         return output.seq_relationship_logits if "seq_relationship_logits" in output else output.logits
 
-    return encoded, logits_of, BERT_FOLLOWS
+    return logits_of
 
 
-def _ours(
-    model: NSPModel, tokenizer, pairs: list[tuple[str, str]], names: list[str]
-) -> tuple[list[Encoded], Callable[[list[Encoded]], torch.Tensor], int]:
-    encoded = model.encode(pairs)
-    limit = model.settings.max_length
-    for one, (a, b), name in zip(encoded, pairs, names, strict=True):
-        if len(one["input_ids"]) >= limit:  # perhaps cut: a shortened text gets the score of something else
-            whole = sum(len(model.tokenizer(text)["input_ids"]) for text in (a, b))
-            check_lengths([whole], limit, [name])
-
+def _logits_of_ours(model: NSPModel) -> Callable[[list[Encoded]], torch.Tensor]:
     def logits_of(batch: list[Encoded]) -> torch.Tensor:
         return model(**{key: value.to(model.device) for key, value in model.collate(batch).items()}).logits
 
-    return encoded, logits_of, model.settings.is_next_class
+    return logits_of

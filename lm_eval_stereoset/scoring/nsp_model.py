@@ -11,7 +11,6 @@ seq2seq   no head: the decoder's logits of the tokens of "0" and "1"
 Use:  model = load_nsp_model(folder); p = model.is_next_probability([("A first sentence.", "A second one.")])
 """
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,16 @@ import torch
 from torch import nn
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import read_json
+from lm_eval_stereoset.scoring.architecture import untied
+from lm_eval_stereoset.scoring.checkpoint import (
+    check_folder,
+    check_safetensors,
+    decoder_start_token,
+    one_line,
+    refuse_mismatched,
+    without_load_report,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -43,7 +52,9 @@ class NSPSettings:
     # concatenate: ids of A, ids of B, nothing between; space: ids of A, ids of " " + B;
     # tokenizer: the tokenizer's own layout of a pair, with its special tokens and token types
     prefix: str = ""  # text in front of A (T5)
-    max_length: int = 256  # tokens, special ones included; the longer sentence is shortened first
+    max_length: int = 256
+    # tokens of a pair in training, special ones included; the longer sentence is shortened first. Scoring takes whole
+    # pairs, as long as the model has positions
     is_next_class: int = 1
     labels: tuple[str, str] = ("0", "1")  # the answers of a text-to-text model, by class
     label_step: int = 1
@@ -55,10 +66,13 @@ class NSPSettings:
         _one_of("pair", self.pair, PAIRS)
         _one_of("label_step", self.label_step, (1, 2))
         _one_of("is_next_class", self.is_next_class, (0, 1))
-        if not isinstance(self.max_length, int) or self.max_length < 4:
+        if type(self.max_length) is not int or self.max_length < 4:
             raise UserError(f"max_length must be a whole number of at least 4, is {self.max_length!r}")
-        if len(self.labels) != 2:
-            raise UserError(f"labels must be two texts, are {self.labels!r}")
+        if not isinstance(self.prefix, str):
+            raise UserError(f"prefix must be a text, is {self.prefix!r:.60}")
+        labels = self.labels if isinstance(self.labels, tuple) else ()
+        if len(labels) != 2 or not all(isinstance(label, str) and label for label in labels):
+            raise UserError(f"labels must be two texts, are {self.labels!r:.60}")
 
 
 class NSPOutput(NamedTuple):
@@ -89,26 +103,40 @@ class NSPModel(nn.Module):
             core.pooler = None  # our head takes its place; unused weights would also stall several processes
 
     @property
+    def config(self) -> Any:
+        return self.core.config
+
+    @property
     def device(self) -> torch.device:
         return next(self.core.parameters()).device
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        """Token ids of each pair (A, B), not padded; at most `max_length` of them."""
+        """For training: as `encode_up_to`, with the length that training is set to."""
+        return self.encode_up_to(pairs, self.settings.max_length)
+
+    def encode_up_to(self, pairs: Sequence[tuple[str, str]], limit: int | None) -> list[dict[str, list[int]]]:
+        """Token ids of each pair (A, B), not padded; at most `limit` of them (None: all), cut longest first."""
         settings, tokenizer = self.settings, self.tokenizer
         first = [settings.prefix + a for a, _ in pairs]
         second = [(" " + b if settings.pair == "space" else b) for _, b in pairs]
         if not pairs:
             return []
         if settings.pair == "tokenizer":
-            columns = tokenizer(first, second, truncation="longest_first", max_length=settings.max_length)
+            # verbose=False: tokenizers warn of lengths that their models can well take
+            columns = tokenizer(
+                first,
+                second,
+                truncation=limit is not None and "longest_first",
+                max_length=limit,
+                verbose=False,
+            )
             keys = [key for key in ("input_ids", "token_type_ids") if key in columns]
             return [{key: columns[key][i] for key in keys} for i in range(len(pairs))]
-        # verbose=False: these are cut below, the tokenizer need not warn of their length
         ids = [
             tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
             for texts in (first, second)
         ]
-        return [{"input_ids": joined(a, b, settings.max_length)} for a, b in zip(*ids, strict=True)]
+        return [{"input_ids": joined(a, b, limit)} for a, b in zip(*ids, strict=True)]
 
     def collate(self, encoded: Sequence[Mapping[str, list[int]]]) -> dict[str, torch.Tensor]:
         """Right-padded to the longest of the batch; only `attention_mask` tells what is real."""
@@ -152,7 +180,7 @@ class NSPModel(nn.Module):
         At step 1 the decoder has seen its start token only, so there is no teacher to force anything and the
         training pass itself gives the accuracy of free generation.
         """
-        start = self.core.config.decoder_start_token_id
+        start = decoder_start_token(self.core.config)
         said = torch.full((len(inputs["input_ids"]), 1), start, device=inputs["input_ids"].device)
         encoder = self.core.get_encoder()(**inputs)
         cache = None
@@ -174,7 +202,7 @@ class NSPModel(nn.Module):
         self.eval()
         encoded = self.encode(pairs)
         order = sorted(range(len(pairs)), key=lambda i: -len(encoded[i]["input_ids"]))
-        scores = [0.0] * len(pairs)
+        scores = [float("nan")] * len(pairs)
         for begin in range(0, len(order), batch_size):
             chunk = order[begin : begin + batch_size]
             batch = {k: v.to(self.device) for k, v in self.collate([encoded[i] for i in chunk]).items()}
@@ -192,6 +220,11 @@ class NSPModel(nn.Module):
 
         folder = Path(folder)
         setattr(self.core.config, CONFIG_KEY, asdict(self.settings) | {"labels": list(self.settings.labels)})
+        if (
+            self.tokenizer.is_fast
+        ):  # the last call's cutting would be saved with it, and would cut other users' texts
+            self.tokenizer.backend_tokenizer.no_truncation()
+            self.tokenizer.backend_tokenizer.no_padding()
         with _replacing(folder) as temporary:
             self.core.save_pretrained(temporary)
             self.tokenizer.save_pretrained(temporary)
@@ -226,7 +259,10 @@ def hidden_size(config: Any) -> int:
 
 def label_token(tokenizer: "PreTrainedTokenizerBase", label: str) -> int:
     """The token that stands for a label: its last piece (sentencepiece may split off a leading '▁')."""
-    return tokenizer(label, add_special_tokens=False)["input_ids"][-1]
+    ids = tokenizer(label, add_special_tokens=False)["input_ids"]
+    if not ids:
+        raise UserError(f"the tokenizer makes no token of the label {label!r}; are its files complete?")
+    return ids[-1]
 
 
 def pad_id(tokenizer: "PreTrainedTokenizerBase") -> int:
@@ -234,10 +270,9 @@ def pad_id(tokenizer: "PreTrainedTokenizerBase") -> int:
     return 0 if tokenizer.pad_token_id is None else tokenizer.pad_token_id
 
 
-def joined(a: list[int], b: list[int], max_length: int) -> list[int]:
+def joined(a: list[int], b: list[int], max_length: int | None) -> list[int]:
     """a + b, the longer one cut at its end until both fit; two long ones share the room."""
-    excess = len(a) + len(b) - max_length
-    if excess > 0:
+    if max_length is not None and len(a) + len(b) > max_length:
         half = max_length // 2
         if len(a) <= max_length - half:
             b = b[: max_length - len(a)]
@@ -253,10 +288,10 @@ def read_settings(folder: Path | str) -> NSPSettings | None:
     path = Path(folder) / "config.json"
     if not path.is_file():
         return None
-    try:
-        saved = json.loads(path.read_text(encoding="utf-8")).get(CONFIG_KEY)
-    except (ValueError, AttributeError) as error:
-        raise UserError(f"{path}: not valid JSON; is the file cut off?") from error
+    config = read_json(path)
+    if not isinstance(config, dict):
+        raise UserError(f"{path}: must be a JSON object")
+    saved = config.get(CONFIG_KEY)
     return None if saved is None else parse_settings(saved, str(path))
 
 
@@ -267,8 +302,9 @@ def parse_settings(saved: Any, where: str) -> NSPSettings:
         raise UserError(f'{where}: "{CONFIG_KEY}" must be an object with at least "family"')
     if unknown := sorted(set(saved) - known):
         raise UserError(f'{where}: "{CONFIG_KEY}" has the unknown entry {", ".join(unknown)}')
+    labels = saved.get("labels", ("0", "1"))
     try:
-        return NSPSettings(**saved | {"labels": tuple(saved.get("labels", ("0", "1")))})
+        return NSPSettings(**saved | {"labels": tuple(labels) if isinstance(labels, list) else labels})
     except UserError as error:
         raise UserError(f'{where}: "{CONFIG_KEY}": {error}') from None
 
@@ -277,36 +313,53 @@ def load_nsp_model(
     folder: Path | str, dtype: Any = "auto", device: Any = None, trust_remote_code: bool = False
 ) -> NSPModel:
     """A saved model, in evaluation mode. Weights come from safetensors only."""
-    from safetensors.torch import load_file
-    from transformers import AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoTokenizer
 
     folder = Path(folder)
+    check_folder(folder)
     settings = read_settings(folder)
     if settings is None:
         raise UserError(
             f'{folder}: not a next-sentence model (its config.json has no "{CONFIG_KEY}"); '
             "`python -m nsp_finetune train` or `convert` makes one"
         )
-    loader = AutoModelForSeq2SeqLM if settings.family == "seq2seq" else AutoModel
-    options = {"trust_remote_code": trust_remote_code, "use_safetensors": True, "dtype": dtype}
-    try:
-        core = loader.from_pretrained(str(folder), **options)
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=trust_remote_code)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{folder}: cannot be loaded: {error}") from error
+    core = _load_core(folder, settings.family, dtype, trust_remote_code)
+    tokenizer = one_line(
+        str(folder),
+        lambda: AutoTokenizer.from_pretrained(str(folder), trust_remote_code=trust_remote_code),
+    )
     head = new_head(settings.family, hidden_size(core.config))
     if head is not None:
-        path = folder / HEAD_FILE
-        if not path.is_file():
-            raise UserError(f"{path}: no such file; the folder lacks its next-sentence head")
-        try:
-            state = load_file(path)
-        except Exception as error:  # safetensors has an exception of its own, not a ValueError
-            raise UserError(f"{path}: not a readable safetensors file ({error}); is it cut off?") from error
-        fit_head(head, state, str(path))
+        fit_head(head, _read_head(folder / HEAD_FILE), str(folder / HEAD_FILE))
         head.to(core.dtype)
     model = NSPModel(core, head, tokenizer, settings)
     return (model if device is None else model.to(device)).eval()
+
+
+def _load_core(folder: Path, family: str, dtype: Any, trust_remote_code: bool) -> Any:
+    from transformers import AutoModel, AutoModelForSeq2SeqLM
+
+    loader = AutoModelForSeq2SeqLM if family == "seq2seq" else AutoModel
+    options = {"trust_remote_code": trust_remote_code, "use_safetensors": True, "dtype": dtype}
+    options |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
+    with without_load_report():
+        core, info = one_line(str(folder), lambda: loader.from_pretrained(str(folder), **options))
+    refuse_mismatched(info, str(folder))
+    lost = sorted(key for key in untied(core, info["missing_keys"]) if not key.startswith("pooler."))
+    if lost:
+        raise UserError(
+            f"{folder}: lacks {len(lost)} weights of the model ({lost[0]} …), they would be random; is it complete?"
+        )
+    return core
+
+
+def _read_head(path: Path) -> dict[str, torch.Tensor]:
+    from safetensors.torch import load_file
+
+    if not path.is_file():
+        raise UserError(f"{path}: no such file; the folder lacks its next-sentence head")
+    check_safetensors(path)
+    return load_file(path)
 
 
 def fit_head(head: nn.Module, state: Mapping[str, torch.Tensor], where: str) -> None:
@@ -320,6 +373,16 @@ def fit_head(head: nn.Module, state: Mapping[str, torch.Tensor], where: str) -> 
             f"the model needs {wanted.get(key, 'none of that name')}"
         )
     head.load_state_dict(dict(state))
+
+
+def write_fault(error: BaseException) -> str | None:
+    """What the system said if a file could not be written, None if the error is of another kind."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, UserError) and isinstance(error.__cause__, OSError):  # said already, of one file
+        return error.__cause__.strerror or str(error.__cause__)
+    # safetensors and tokenizers are written in Rust: an exception of their own, or a plain one, with these words
+    return str(error) if "(os error " in str(error) else None
 
 
 class _replacing:
@@ -340,8 +403,8 @@ class _replacing:
     def __exit__(self, kind: type | None, error: BaseException | None, _: Any) -> None:
         if kind is not None:
             shutil.rmtree(self.temporary, ignore_errors=True)
-            if isinstance(error, OSError):
-                raise UserError(f"cannot write {self.folder}: {error.strerror or error}") from error
+            if error is not None and (reason := write_fault(error)) is not None:
+                raise UserError(f"cannot write {self.folder}: {reason}") from error
             return
         for path in self.temporary.rglob("*"):
             path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors makes its files private
@@ -355,5 +418,5 @@ class _replacing:
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
-    if value not in allowed:
+    if value not in allowed or isinstance(value, bool):
         raise UserError(f"{name} must be one of {', '.join(map(str, allowed))}, is {value!r}")

@@ -6,11 +6,25 @@ from typing import Any
 
 import torch
 
+from lm_eval_stereoset.errors import UserError
+
 CHUNK = 64  # rows per softmax step: keeps the temporary of logsumexp small
 
 
+def check_as_long(positions: int, inputs: dict[str, Any]) -> None:
+    """A model must answer with one row of logits per token fed: rows are read by the token's place in the input."""
+    fed = inputs["decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"].numel()
+    if positions != fed:
+        raise UserError(
+            f"the model answers an input of {fed} tokens with {positions} positions: it puts tokens of its own in, or "
+            "leaves some out (an adapter, or code of its own), so that nothing can be read by position"
+        )
+
+
 @contextmanager
-def _head_on_rows(head: torch.nn.Module | None, rows: torch.Tensor) -> Iterator[list[bool]]:
+def _head_on_rows(
+    head: torch.nn.Module | None, rows: torch.Tensor, inputs: dict[str, Any] | None = None
+) -> Iterator[list[bool]]:
     """While open, `head` is given only the hidden states of `rows` (flat indices b * length + position)."""
     fired: list[bool] = []
 
@@ -19,6 +33,8 @@ def _head_on_rows(head: torch.nn.Module | None, rows: torch.Tensor) -> Iterator[
         if hidden.dim() != 3:
             return None
         fired.append(True)
+        if inputs is not None:
+            check_as_long(hidden.shape[0] * hidden.shape[1], inputs)
         chosen = hidden.flatten(0, 1)[rows].unsqueeze(0)
         return ((chosen, *arguments[1:]), keywords) if arguments else ((chosen,), {})
 
@@ -38,11 +54,14 @@ def logits_at(model, rows: torch.Tensor, **inputs: Any) -> torch.Tensor:
     The selection happens in front of the output embedding, so whatever a model does after it (biases,
     soft caps, scales) still happens.
     """
-    with _head_on_rows(model.get_output_embeddings(), rows) as fired:
+    with _head_on_rows(model.get_output_embeddings(), rows, inputs) as fired:
         output = model(**inputs)
     logits = output.prediction_logits if "prediction_logits" in output else output.logits
     logits = logits.flatten(0, -2)
-    return logits if fired else logits[rows]
+    if fired:
+        return logits
+    check_as_long(len(logits), inputs)
+    return logits[rows]
 
 
 def head_reads_nothing(model) -> AbstractContextManager:
@@ -53,4 +72,5 @@ def head_reads_nothing(model) -> AbstractContextManager:
 def log_probabilities(logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
     """log p(tokens[i]) under the softmax of logits[rows[i]] over the whole vocabulary; float64 on the CPU."""
     normaliser = torch.cat([torch.logsumexp(part.float(), dim=-1) for part in logits.split(CHUNK)])
-    return (logits[rows, tokens].double() - normaliser[rows].double()).cpu()
+    # a token that is all but certain can come out a rounding above 0
+    return (logits[rows, tokens].double() - normaliser[rows].double()).clamp_(max=0).cpu()

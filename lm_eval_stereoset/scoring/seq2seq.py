@@ -23,6 +23,7 @@ import torch
 from lm_eval_stereoset.data.format import BLANK, Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import check_lengths, distinct, max_positions, pad, run_batches
+from lm_eval_stereoset.scoring.checkpoint import decoder_start_token
 from lm_eval_stereoset.scoring.encoder_decoder import Ids, Query, decoder_log_probabilities
 from lm_eval_stereoset.scoring.masked import blank_spans, clean_up, log_mean
 from lm_eval_stereoset.scoring.reading import logits_at
@@ -30,6 +31,7 @@ from lm_eval_stereoset.scoring.text import Tokenised, tokenise, with_final_dot
 from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
 
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")  # the second for the few contexts with two gaps
+NOT_READ = -1  # in the place of a token that is still to be computed
 NEAR_TIE = 1e-3  # difference of logits below which a batch's rounding might decide the most probable token
 
 
@@ -49,6 +51,7 @@ def score_intra(model, tokenizer, examples: Sequence[Example], settings: Setting
 
 def score_inter(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
     make = sentinel_answers if gap_is_sentinel(tokenizer) else mask_answers
+    refuse_missing_end(tokenizer)
     queries = make(model, tokenizer, examples)
     _check(model, queries, _names(examples))
     logs = decoder_log_probabilities(model, queries, settings)
@@ -67,6 +70,16 @@ def gap_is_sentinel(tokenizer) -> bool:
     )
 
 
+def refuse_missing_end(tokenizer) -> None:
+    """The end token counts in an inter-sentence score (eq. 4), so a tokenizer that does not name it is refused."""
+    if tokenizer.eos_token_id is None:
+        raise UserError(
+            f"the tokenizer {tokenizer.name_or_path or type(tokenizer).__name__} has no end token, which the "
+            "inter-sentence score needs; name it as eos_token in tokenizer_config.json, or give another tokenizer "
+            "with tokenizer=…"
+        )
+
+
 def sentinel_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[Query], list[int]]:
     """By ids: the context with sentinels is tokenised once, tokens of the word are put in front of them."""
     sentinels = [s for s in SENTINELS if s in tokenizer.get_vocab()]
@@ -75,7 +88,7 @@ def sentinel_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[
     sentences = tokenise(
         tokenizer, [e.context.replace(BLANK, c.word) for e in examples for c in e.candidates]
     )
-    decoder = (_start(model), marks[0])
+    decoder = (decoder_start_token(model.config), marks[0])
     queries: list[Query] = []
     owners: list[int] = []
     for owner, (sentence, name) in enumerate(zip(sentences, _names(examples), strict=True)):
@@ -115,7 +128,7 @@ def sentinel_steps_exact(
             owners.append(owner)
     different, where = distinct(texts)
     encoders = _encode(tokenizer, different)
-    start = _start(model)
+    start = decoder_start_token(model.config)
     greedy = most_probable_first(model, encoders, start, settings)
     for i, owner in zip(where.tolist(), owners, strict=True):
         if greedy[i] == model.config.eos_token_id:
@@ -133,7 +146,7 @@ def sentinel_steps_exact(
 def most_probable_first(model, encoders: Sequence[Ids], start: int, settings: Settings) -> list[int]:
     """The decoder's first token for each encoder input, the same whatever the batches."""
     inputs, where = distinct(encoders)
-    best = np.zeros(len(inputs), dtype=np.int64)
+    best = np.full(len(inputs), NOT_READ, dtype=np.int64)
 
     def run(indices: np.ndarray) -> torch.Tensor:
         ids, mask = pad([inputs[i] for i in indices], 0, model.device)
@@ -150,6 +163,8 @@ def most_probable_first(model, encoders: Sequence[Ids], start: int, settings: Se
             best[i] = int(run(np.array([i])).argmax())  # alone, as the golden rule of batch size 1 has it
 
     run_batches(list(map(len, inputs)), forward, settings, model.device, description="seq2seq first tokens")
+    if (best == NOT_READ).any():
+        raise RuntimeError(f"{int((best == NOT_READ).sum())} first decoder tokens were never computed")
     return best[where].tolist()
 
 
@@ -178,7 +193,7 @@ def mask_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[Quer
 def sentinel_answers(model, tokenizer, examples: Sequence[Example]) -> list[Query]:
     contexts = _encode(tokenizer, [f"{with_final_dot(e.context)} {SENTINELS[0]}" for e in examples])
     answers = _encode(tokenizer, [c.sentence for e in examples for c in e.candidates], special=False)
-    beginning = (_start(model), tokenizer.convert_tokens_to_ids(SENTINELS[0]))
+    beginning = (decoder_start_token(model.config), tokenizer.convert_tokens_to_ids(SENTINELS[0]))
     return [
         Query(contexts[i // 3], (*beginning, *answer), (*answer, tokenizer.eos_token_id), len(beginning))
         for i, answer in enumerate(answers)
@@ -203,7 +218,7 @@ def _shifted(model, ids: Sequence[int]) -> Ids:
     """The decoder's input that makes it write `ids`: position i answers with ids[i]."""
     labels = torch.tensor([list(ids)])
     if not hasattr(model, "prepare_decoder_input_ids_from_labels"):
-        return (_start(model), *ids[:-1])
+        return (decoder_start_token(model.config), *ids[:-1])
     return tuple(model.prepare_decoder_input_ids_from_labels(labels)[0].tolist())
 
 
@@ -228,12 +243,6 @@ def _show(template: Ids, marks: Sequence[int], shown: Sequence[int]) -> Ids:
     if not shown:
         return template
     return tuple(i for token in template for i in ((*shown, token) if token in marks else (token,)))
-
-
-def _start(model) -> int:
-    config = model.config
-    start = config.decoder_start_token_id
-    return config.pad_token_id if start is None else start
 
 
 def _encode(tokenizer, texts: Sequence[str], special: bool = True) -> list[Ids]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from lm_eval_stereoset.errors import UserError
 
 CASES = ("orig", "b", "c", "d", "e", "f")  # what the inter-sentence score of a causal model compares
+RATIOS = ("orig", "b", "e", "f")  # of these, the ones that divide one probability by another
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,16 @@ Scores = tuple[CandidateScore, CandidateScore, CandidateScore]
 
 @dataclass(frozen=True)
 class Settings:
-    """How to score. `case` and `exact` change numbers, the rest only speed, memory and display."""
+    """How to score. `case`, `exact` and `prefix_token_id` change numbers, the rest only speed, memory and display."""
 
     case: str = "d"  # one of CASES; causal inter-sentence only
     exact: bool = False  # True: the authors' program with its quirks; False: the correct computation
     batch_tokens: int | None = None  # padded tokens of a batch; None: chosen for the device
     batch_size: int | None = None  # at most so many inputs a batch; None: as many as batch_tokens holds
     progress: bool = False  # a progress bar per pass through the model
+    prefix_token_id: int | None = (
+        None  # causal: the token in front of a text; None: the tokenizer's BOS or EOS
+    )
 
     def __post_init__(self) -> None:
         if self.case not in CASES:
@@ -54,3 +58,11 @@ class Settings:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise UserError(f"{name} must be a whole number of at least 1, is {value!r}")
+        start = self.prefix_token_id
+        if start is not None and (type(start) is not int or start < 0):
+            raise UserError(f"prefix_token_id must be the number of a token, is {start!r}")
+        if start is not None and self.exact:
+            raise UserError(
+                "prefix_token_id and exact do not go together: the papers' program has a start token of its own; leave "
+                "one of them out"
+            )

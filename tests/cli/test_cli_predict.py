@@ -1,12 +1,12 @@
-"""stereoset predict: the published format, agreement with the golden scores, going on after a kill, bad input."""
+"""stereoset predict: the published format, agreement with the golden scores, bad input, what it never overwrites."""
 
 import json
-import os
 import shutil
 
 import pytest
 
-from lm_eval_stereoset.cli import main, predict
+from lm_eval_stereoset import provenance
+from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import store
 
 
@@ -34,7 +34,7 @@ def test_it_writes_the_golden_scores_in_the_published_format(golden_models, real
         assert found[key] == pytest.approx(json.loads(path.read_text()), rel=1e-5)
     order = [c.id for e in store.load("intra", "en").examples for c in e.candidates]
     assert list(found["intrasentence"]) == order
-    assert sorted(p.name for p in tmp_path.glob("*.json*")) == ["out.json"]
+    assert sorted(p.name for p in tmp_path.glob("*.json*")) == ["out.json", "out.json.about.json"]
 
 
 @pytest.mark.parametrize("split", ["intra", "inter"])
@@ -69,57 +69,6 @@ def test_case_changes_the_scores(golden_models, tmp_path):
     assert found[0] != found[1]
 
 
-def test_an_interrupted_run_goes_on_and_ends_the_same(golden_models, tmp_path, monkeypatch):
-    monkeypatch.setattr(predict, "AT_ONCE", 4)
-    arguments = (golden_models / "tiny-bert", "--language", "en", "--split", "intra", "--data", "sample")
-    whole = tmp_path / "whole.json"
-    run(*arguments, "-o", whole)
-    scored = []
-    adding = predict.Notes.add
-
-    def add(self, examples, scores):
-        if len(scored) == 2:
-            raise KeyboardInterrupt
-        scored.append(len(examples))
-        adding(self, examples, scores)
-
-    out = tmp_path / "out.json"
-    monkeypatch.setattr(predict.Notes, "add", add)
-    assert run(*arguments, "-o", out) == 130
-    assert not out.exists()
-    with open(tmp_path / "out.json.part", "a") as handle:
-        handle.write(
-            '["cut off',
-        )
-    monkeypatch.setattr(predict.Notes, "add", lambda self, e, s: (scored.append(len(e)), adding(self, e, s)))
-    assert run(*arguments, "-o", out) == 0
-    assert sum(scored) == len(store.load("intra", "en", "sample").examples)
-    assert read(out)["intrasentence"] == pytest.approx(read(whole)["intrasentence"], rel=1e-6)
-    assert not (tmp_path / "out.json.part").exists()
-
-
-def test_a_checkpoint_that_has_changed_meanwhile_starts_anew(golden_models, tmp_path, monkeypatch):
-    """Half of the scores from one model and half from another would look like any file."""
-    folder = tmp_path / "model"
-    shutil.copytree(golden_models / "tiny-bert", folder)
-    monkeypatch.setattr(predict, "AT_ONCE", 4)
-    arguments = (folder, "--language", "en", "--split", "intra", "--data", "sample")
-    out = tmp_path / "out.json"
-    adding = predict.Notes.add
-    monkeypatch.setattr(predict.Notes, "add", lambda self, e, s: (adding(self, e, s), interrupt()))
-    assert run(*arguments, "-o", out) == 130
-    scored = []
-    monkeypatch.setattr(predict.Notes, "add", lambda self, e, s: (scored.append(len(e)), adding(self, e, s)))
-    weights = folder / "model.safetensors"
-    os.utime(weights, ns=(0, weights.stat().st_mtime_ns + 1))
-    assert run(*arguments, "-o", out) == 0
-    assert sum(scored) == len(store.load("intra", "en", "sample").examples)
-
-
-def interrupt():
-    raise KeyboardInterrupt
-
-
 def test_equal_ids_in_both_splits_keep_their_own_scores(golden_models, tmp_path):
     for split in ("intra", "inter"):
         (tmp_path / "mine" / split).mkdir(parents=True)
@@ -131,19 +80,6 @@ def test_equal_ids_in_both_splits_keep_their_own_scores(golden_models, tmp_path)
         assert run(*arguments, "--split", split, "-o", tmp_path / f"{split}.json") == 0
     both, alone = (read(tmp_path / f"{split}.json")["intersentence"] for split in ("both", "inter"))
     assert both == pytest.approx(alone, rel=1e-6)
-
-
-def test_a_damaged_note_is_scored_again(tmp_path):
-    notes = predict.Notes(tmp_path / "out.json", {})
-    notes.path.write_text('{}\n["intra x", [0.1, 0.2, 0.3]]\n["intra y", [0.1, 0.\n["intra z", null]\n')
-    assert predict.Notes(tmp_path / "out.json", {}).scores == {"intra x": [0.1, 0.2, 0.3]}
-
-
-def test_notes_of_other_settings_are_not_used(tmp_path):
-    notes = predict.Notes(tmp_path / "out.json", {"case": "d"})
-    notes.path.write_text('{"case": "d"}\n["x", [0.1, 0.2, 0.3]]\n')
-    assert predict.Notes(tmp_path / "out.json", {"case": "d"}).scores == {"x": [0.1, 0.2, 0.3]}
-    assert predict.Notes(tmp_path / "out.json", {"case": "e"}).scores == {}
 
 
 @pytest.mark.parametrize(
@@ -172,3 +108,121 @@ def test_mistakes_are_one_line_and_exit_code_2(golden_models, tmp_path, capsys, 
 def test_a_folder_as_output_is_refused(golden_models, tmp_path, capsys):
     assert run(golden_models / "tiny-gpt2", "--language", "en", "-o", tmp_path) == 2
     assert "is a folder" in capsys.readouterr().err
+
+
+def test_next_sentence_checkpoints_are_predicted(golden_models, shared, real_data, tmp_path):
+    from nsp_finetune.convert import convert
+
+    source = golden_models / "tiny-gpt2-nsp"
+    convert(source / "nsp_model.pth", str(source), tmp_path / "nsp")
+    out = tmp_path / "out.json"
+    assert run(tmp_path / "nsp", "--language", "en", "--split", "inter", "--exact", "-o", out) == 0
+    golden = shared / "golden" / "scores" / "tiny-gpt2-nsp__intersentence__ModelNSP__en.json"
+    assert read(out)["intersentence"] == pytest.approx(json.loads(golden.read_text()), rel=1e-5)
+
+
+def test_a_model_in_a_subfolder_is_the_one_in_that_folder(golden_models, tmp_path):
+    for name in ("tiny-gpt2", "tiny-bert"):
+        shutil.copytree(golden_models / name, tmp_path / "all" / name)
+    outputs = [tmp_path / "direct.json", tmp_path / "sub.json"]
+    assert sample(golden_models / "tiny-bert", outputs[0]) == 0
+    assert sample(tmp_path / "all", outputs[1], "--subfolder", "tiny-bert") == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+
+
+# what is written, and what never is
+
+
+@pytest.fixture
+def model(golden_models, tmp_path):
+    """A checkpoint that may be damaged."""
+    return shutil.copytree(golden_models / "tiny-gpt2", tmp_path / "model")
+
+
+def sample(model, out, *more, split="intra"):
+    return run(model, "--language", "en", "--split", split, "--data", "sample", "-o", out, *more)
+
+
+def test_a_note_beside_the_file_says_what_it_is_from(model, tmp_path):
+    out = tmp_path / "out.json"
+    assert sample(model, out) == 0
+    about = provenance.read_note(out)
+    assert about["model"] == str(model)
+    assert about["language"] == "en"
+    assert about["data"][0]["sha256"] == store.load("intra", "en", "sample").provenance.sha256
+    assert about["identity"]["settings"]["scoring"]["intra"] == "causal"
+    assert about["identity"]["dtype"] == "torch.float32"
+    assert about["identity"]["packages"]["transformers"]
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model.safetensors", "tokenizer.json", "data.jsonl", "link.json"]
+)
+@pytest.mark.parametrize("more", [[], ["--overwrite"]])
+def test_its_own_inputs_are_never_overwritten(model, tmp_path, capsys, name, more):
+    data = tmp_path / "mine" / "intra" / "en.jsonl"
+    data.parent.mkdir(parents=True)
+    shutil.copy(store.load("intra", "en", "sample").path, data)
+    (model / "link.json").symlink_to(model / "config.json")
+    target = data if name == "data.jsonl" else model / name
+    before = target.read_bytes()
+    arguments = ("--language", "en", "--split", "intra", "--data", tmp_path / "mine", "-o", target, *more)
+    assert run(model, *arguments) == 2
+    assert "which is an input" in capsys.readouterr().err
+    assert target.read_bytes() == before
+
+
+def test_the_note_of_a_data_file_is_not_overwritten(model, tmp_path):
+    data = tmp_path / "mine" / "intra" / "en.jsonl"
+    data.parent.mkdir(parents=True)
+    shutil.copy(store.load("intra", "en", "sample").path, data)
+    store.about_file(data).write_text("{}")
+    out = data.with_suffix(".json")
+    run(model, "--language", "en", "--split", "intra", "--data", tmp_path / "mine", "-o", out)
+    assert store.about_file(data).read_text() == "{}"
+
+
+def test_the_same_command_again_scores_nothing_and_changes_nothing(model, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "out.json"
+    assert sample(model, out) == 0
+    before = out.read_bytes()
+    monkeypatch.setattr("lm_eval_stereoset.scoring.score_with", None)  # a call would fail
+    assert sample(model, out) == 0
+    assert "holds these predictions already" in capsys.readouterr().out
+    assert out.read_bytes() == before
+
+
+def test_predictions_of_another_model_or_setting_are_replaced_only_when_asked(
+    model, golden_models, tmp_path, capsys
+):
+    out = tmp_path / "out.json"
+    assert sample(model, out, split="inter") == 0
+    before = out.read_bytes()
+    for other, more in (
+        (golden_models / "tiny-bert", []),
+        (model, ["--case", "e"]),
+        (model, ["--dtype", "bfloat16"]),
+    ):
+        assert sample(other, out, *more, split="inter") == 2
+        assert "--overwrite" in capsys.readouterr().err.splitlines()[-1]
+        assert out.read_bytes() == before
+    assert sample(model, out, "--case", "e", "--overwrite", split="inter") == 0
+    assert out.read_bytes() != before
+    assert provenance.read_note(out)["identity"]["settings"]["case"] == "e"
+
+
+def test_a_file_that_is_not_ours_is_replaced_only_when_asked(model, tmp_path, capsys):
+    out = tmp_path / "thesis.json"
+    out.write_text("years of work")
+    assert sample(model, out) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert out.read_text() == "years of work"
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("name", ["out.json.part", "out.json.about.json"])
+def test_files_of_others_beside_the_output_are_kept(model, tmp_path, capsys, name):
+    (tmp_path / name).write_text('{"mine": 1}\n')
+    assert sample(model, tmp_path / "out.json") == 2
+    assert name in capsys.readouterr().err.splitlines()[-1]
+    assert (tmp_path / name).read_text() == '{"mine": 1}\n'

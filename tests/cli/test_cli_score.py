@@ -1,11 +1,13 @@
 import csv
 import json
+import os
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data.store import about_file, load
-from lm_eval_stereoset.predictions import PUBLISHED_KEYS
+from lm_eval_stereoset.predictions import PUBLISHED_KEYS, read_samples
 
 METRICS = {"n", "ss", "lms", "icat", "mc_ss", "mc_lms", "icat_macro", "icat_micro", "ties"}
 
@@ -44,6 +46,16 @@ def test_table_shows_splits_groups_and_intervals(score, predictions):
     ]  # fmt: skip
     assert "100.00 [100.00, 100.00]" in lines[2]
     assert "sample 1.0" in printed.out
+
+
+def test_mostly_ties_are_warned_about(score, predictions, caplog):
+    score(predictions, "-l", "de")
+    assert "very same score" not in caplog.text
+    for entry in predictions["intrasentence"]:
+        entry["score"] = 0.5
+    assert score(predictions, "-l", "de")[0] == 0
+    assert "intra: in 100 % of the examples" in caplog.text
+    assert "inter: in" not in caplog.text
 
 
 def test_json_has_splits_groups_and_metrics(score, predictions, tmp_path):
@@ -263,6 +275,155 @@ def test_a_damaged_sample_is_one_line_that_names_it(tmp_path, samples, capsys, d
     err = capsys.readouterr().err
     assert "samples_stereoset_de.jsonl, line 2" in err
     assert err.count("\n") == 1
+
+
+def answer(sample, total="-3.0", second="False"):
+    sample["filtered_resps"][1] = [total, second]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda s: answer(s, "0.5"), "'0.5' is not a log-likelihood"),
+        (lambda s: answer(s, "3"), "not above 0"),
+        (lambda s: answer(s, "-inf"), "'-inf' is not a log-likelihood"),
+        (lambda s: answer(s, "-1e300"), "is not a log-likelihood"),
+        (lambda s: answer(s, "-1e99999"), "is not a log-likelihood"),
+        (lambda s: answer(s, "-3 "), "is not a log-likelihood"),
+        (lambda s: answer(s, "-1_0"), "is not a log-likelihood"),
+        (lambda s: answer(s, float("nan")), "nan is not a log-likelihood"),
+        (lambda s: answer(s, True), "True is not a log-likelihood"),
+        (lambda s: answer(s, {"a": 1}), "is not a log-likelihood"),
+        (lambda s: answer(s, 10**4000), "is not a log-likelihood"),
+        (lambda s: answer(s, second="-2"), "-2 is not a number of tokens"),
+        (lambda s: answer(s, second="0"), "0 is not a number of tokens"),
+        (lambda s: answer(s, second="9" * 19), "is not a number of tokens"),
+        (lambda s: answer(s, second="9" * 5000), "neither True, False nor a number of tokens"),
+        (lambda s: answer(s, second="2.5"), "neither True, False nor a number of tokens"),
+        (lambda s: answer(s, second=None), "neither True, False nor a number of tokens"),
+        (
+            lambda s: s["filtered_resps"].append(["-3.0", "False"]),
+            "answers to 3 candidates (filtered_resps), found 4",
+        ),
+        (lambda s: s.pop("filtered_resps"), "answers to 3 candidates"),
+        (lambda s: s.update(filtered_resps="---"), "answers to 3 candidates"),
+        (
+            lambda s: s["filtered_resps"].__setitem__(2, "-3.0"),
+            "an answer must be [log-likelihood, second part]",
+        ),
+        (lambda s: s["filtered_resps"][2].append(1), "an answer must be [log-likelihood, second part]"),
+        (lambda s: s["doc"].update(counts=[True, 1, 1]), "True is not a number of tokens"),
+        (lambda s: s["doc"].update(counts=[2, -1, 1]), "-1 is not a number of tokens"),
+        (lambda s: s["doc"].update(counts=[2, 2.5, 1]), "2.5 is not a number of tokens"),
+        (lambda s: s["doc"].update(counts=[2, 2]), "needs 3 counts"),
+        (lambda s: s["doc"].update(split=["intra"]), "split ['intra'] is none of intra, inter"),
+        (lambda s: s["doc"].update(language=5), "the language must be a text"),
+        (lambda s: s["doc"].update(of="28"), "'of' must be the number of examples"),
+        (lambda s: s.update(doc=[1]), "not a sample of a StereoSet task"),
+    ],
+)
+def test_a_sample_that_no_model_can_have_given_is_refused(tmp_path, samples, capsys, damage, message):
+    damage(samples[1])
+    assert score_samples(tmp_path, samples) == 2
+    err = capsys.readouterr().err
+    assert "samples_stereoset_de.jsonl, line 2: " in err
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_answers_may_be_numbers_and_bring_their_own_count(tmp_path, samples):
+    samples[0]["filtered_resps"] = [[-3.0, False], ["-8", "8"], [-5, 1]]
+    score_samples(tmp_path, samples)
+    scored = read_samples(tmp_path / "samples_stereoset_de.jsonl").parts["intra"]
+    by_label = dict(zip(COLUMNS, scored.scores[0], strict=True))
+    assert [by_label[c.label] for c in scored.examples[0].candidates] == [-1.5, -1, -5]
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000, b'{"doc": 1' + b"0" * 5000 + b"}", b'"\xff"', b"\xff\xfe[\x00"]
+)
+def test_a_line_that_is_no_json_is_one_line_that_names_it(tmp_path, samples, capsys, content):
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(json.dumps(samples[0]).encode() + b"\n" + content + b"\n")
+    assert main(["score", str(path)]) == 2
+    assert f"{path}, line 2: " in capsys.readouterr().err
+
+
+def test_nothing_but_ties_is_warned_of_loudly(score, predictions, caplog):
+    for entries in predictions.values():
+        for entry in entries:
+            entry["score"] = 0.25
+    assert score(predictions, "-l", "de")[0] == 0
+    assert "intra: in 100 % of the examples" in caplog.text
+    assert "mean NOTHING; is the model or its tokenizer broken?" in caplog.text
+
+
+def test_few_ties_are_not(score, predictions, caplog):
+    predictions["intrasentence"][0]["score"] = predictions["intrasentence"][1]["score"]
+    score(predictions, "-l", "de")
+    assert "broken" not in caplog.text
+
+
+def test_the_output_may_not_be_the_input_under_another_name(tmp_path, predictions, capsys):
+    path, link, hard = tmp_path / "p.json", tmp_path / "link.json", tmp_path / "hard.json"
+    path.write_text(json.dumps(predictions))
+    link.symlink_to(path)
+    hard.hardlink_to(path)
+    for output in (link, hard, tmp_path / "x" / ".." / "p.json"):
+        assert main(["score", str(path), "-l", "de", "--data", "sample", "-o", str(output)]) == 2
+        assert "which is an input" in capsys.readouterr().err
+    assert json.loads(path.read_text()) == predictions
+
+
+def test_the_note_may_not_overwrite_the_input(tmp_path, predictions, capsys):
+    path = tmp_path / "p.about.json"
+    path.write_text(json.dumps(predictions))
+    assert main(["score", str(path), "-l", "de", "--data", "sample", "-o", str(tmp_path / "p.json")]) == 2
+    assert "its note" in capsys.readouterr().err
+    assert json.loads(path.read_text()) == predictions
+
+
+def test_the_note_may_not_overwrite_that_of_a_data_file(tmp_path, predictions, capsys):
+    path, note = tmp_path / "p.json", tmp_path / "intra" / "de.about.json"
+    path.write_text(json.dumps(predictions))
+    note.parent.mkdir()
+    note.write_text('{"source": "here", "version": "1", "sha256": "0"}')
+    output = tmp_path / "intra" / "de.json"
+    assert main(["score", str(path), "-l", "de", "--data", "sample", "-o", str(output)]) == 2
+    assert "would overwrite a file that is not from `stereoset score`" in capsys.readouterr().err
+    assert "here" in note.read_text()
+    assert not output.exists()
+
+
+def test_a_table_that_cannot_be_saved_is_still_shown(score, predictions, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, printed = score(predictions, "-l", "de", "-o", tmp_path / "file" / "out.json")
+    assert code == 2
+    assert "cannot write" in printed.err
+    assert "100.00 [100.00, 100.00]" in printed.out
+
+
+def test_scoring_twice_replaces_table_and_note(score, predictions, tmp_path):
+    for _ in range(2):
+        assert score(predictions, "-l", "de", "-o", tmp_path / "out.csv")[0] == 0
+
+
+def test_undefined_is_nan_in_csv(tmp_path, samples):
+    assert score_samples(tmp_path, samples, "-o", str(tmp_path / "out.csv")) == 0
+    rows = list(csv.DictReader((tmp_path / "out.csv").open()))
+    empty = next(row for row in rows if row["n"] == "0")
+    assert {empty["ss"], empty["lms"], empty["icat"], empty["icat_low"], empty["ss_p50"]} == {"NaN"}
+
+
+def test_a_pipe_is_neither_read_nor_replaced(tmp_path, predictions, capsys):
+    pipe, path = tmp_path / "pipe.json", tmp_path / "p.json"
+    os.mkfifo(pipe)
+    path.write_text(json.dumps(predictions))
+    assert main(["score", str(pipe), "-l", "de", "--data", "sample"]) == 2
+    assert "pipe, socket or device" in capsys.readouterr().err
+    assert main(["score", str(path), "-l", "de", "--data", "sample", "-o", str(pipe)]) == 2
+    assert "pipe, socket or device" in capsys.readouterr().err
+    assert pipe.is_fifo()
 
 
 def test_samples_of_another_language_are_refused(tmp_path, samples, capsys):

@@ -1,6 +1,9 @@
 """The census of the published data, number by number."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -73,3 +76,17 @@ def test_check_of_good_files_succeeds_and_names_what_is_odd(tmp_path, example_li
 def test_check_of_a_missing_file_is_one_line_and_exit_code_2(tmp_path, capsys):
     assert main(["data", "check", str(tmp_path / "none.jsonl")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("flags", [(), ("--list",), ("--json",)])
+def test_a_terminal_that_knows_only_ascii_gets_every_line(tmp_path, example_line, flags):
+    path = tmp_path / "türkçe.jsonl"
+    path.write_text(json.dumps(example_line(1) | {"id": "ğ"}) + "\n", encoding="utf-8")
+    code = "import sys; from lm_eval_stereoset.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "data", "check", str(path), *flags],
+        capture_output=True, check=False, env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    if flags == ("--json",):
+        assert json.loads(done.stdout)[0]["file"] == str(path)

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from lm_eval_stereoset.data.census import take
 from lm_eval_stereoset.data.format import read_examples, write_examples
 from lm_eval_stereoset.errors import UserError
 
@@ -85,3 +86,46 @@ def test_an_empty_file_is_an_error(tmp_path, content):
 def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(UserError, match=r"nowhere\.jsonl: no such file"):
         read_examples(tmp_path / "nowhere.jsonl")
+
+
+@pytest.mark.parametrize(
+    "text", ["\u200b", "\u2060\ufeff", "\u00ad", "\u3164", "\u2800", "\ufe0f", "\x1f", "\u00a0\u200d"]
+)
+@pytest.mark.parametrize("key", ["word", "sentence"])
+def test_a_text_of_invisible_characters_is_empty(tmp_path, example_line, text, key):
+    example = example_line(1)
+    example["candidates"][1][key] = text
+    path = tmp_path / "it.jsonl"
+    path.write_text(json.dumps(example))
+    with pytest.raises(UserError, match=f"line 1, a candidate: {key} must be a non-empty text, is"):
+        read_examples(path)
+
+
+@pytest.mark.parametrize(("text", "says"), [("a\0b", "a NUL character"), ("Stra\ufffde", r"U\+FFFD")])
+@pytest.mark.parametrize("key", ["context", "target", "id"])
+def test_a_text_that_a_program_has_spoilt_is_refused(tmp_path, example_line, text, says, key):
+    path = tmp_path / "it.jsonl"
+    path.write_text(json.dumps(example_line(1) | {key: f"BLANK {text}"}))
+    with pytest.raises(UserError, match=f"line 1: {key} holds {says}"):
+        read_examples(path)
+
+
+@pytest.mark.parametrize("text", ["می‌خواهم", "क्‍ष", "co\u00adoperate"])
+def test_words_with_joiners_and_soft_hyphens_are_texts_and_counted(tmp_path, example_line, text):
+    path = tmp_path / "fa.jsonl"
+    path.write_text(json.dumps(example_line(1) | {"target": text}), encoding="utf-8")
+    assert read_examples(path)[0].target == text
+    assert take(path).oddities["invisible"] == ["intra-1"]
+
+
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing(tmp_path, example_line):
+    lines = [json.dumps(example_line(i)).encode() for i in range(3)]
+    (tmp_path / "plain.jsonl").write_bytes(b"\n".join(lines))
+    (tmp_path / "windows.jsonl").write_bytes(b"\xef\xbb\xbf" + b"\r\n".join(lines) + b"\r\n")
+    assert read_examples(tmp_path / "windows.jsonl") == read_examples(tmp_path / "plain.jsonl")
+
+
+def test_utf_16_is_named_as_not_utf_8(tmp_path, example_line):
+    (tmp_path / "a.jsonl").write_bytes(json.dumps(example_line(1)).encode("utf-16"))
+    with pytest.raises(UserError, match=r"line 1: not UTF-8 \(byte 0\)"):
+        read_examples(tmp_path / "a.jsonl")

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -69,17 +71,98 @@ def test_a_data_folder_that_cannot_be_written_is_one_line(own_data, tmp_path, mo
     assert "cannot write" in capsys.readouterr().err
 
 
-def test_a_full_disk_leaves_the_old_data_with_the_note_of_its_origin(own_data, monkeypatch):
+def test_a_full_disk_leaves_the_old_data_with_the_note_of_its_origin(own_data, own_data_folder, tmp_path):
     before = store.add(own_data, "it", version="first")
-
-    def full(handle, examples):
-        handle.write("half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(store, "dump_examples", full)
-    with pytest.raises(UserError, match="No space left on device"):
-        store.add(own_data, "it", version="second")
+    files = snapshot(own_data_folder)
+    for split in ("intra", "inter"):  # more than the limit below lets a process write into one file
+        path = own_data / split / "it.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        more = [lines[0].replace(f'"{split}-0', f'"{split}-x{i}') for i in range(100)]
+        path.write_text("\n".join(lines + (more if split == "inter" else [])), encoding="utf-8")
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))\n"
+        "from lm_eval_stereoset.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "data", "add", str(own_data), "-l", "it", "--version", "second"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert f"cannot write {own_data_folder / 'inter' / 'it.jsonl'}: File too large" in done.stderr
+    assert snapshot(own_data_folder) == files
     assert [store.load(d.split, "it").provenance for d in before] == [d.provenance for d in before]
+
+
+def snapshot(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_both_splits_are_added_or_none(own_data, own_data_folder, capsys):
+    (own_data_folder / "inter" / "it.jsonl").mkdir(parents=True)
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 2
+    assert "something that is not a file is there; nothing was changed" in capsys.readouterr().err
+    assert snapshot(own_data_folder) == {}
+
+
+@pytest.mark.parametrize("blocked", ["inter", "intra"])
+def test_a_folder_in_the_way_of_one_split_keeps_the_other_out(own_data, own_data_folder, capsys, blocked):
+    own_data_folder.mkdir()
+    (own_data_folder / blocked).write_text("")
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert [path.name for path in snapshot(own_data_folder)] == [blocked]
+
+
+def test_data_whose_tasks_cannot_be_written_is_not_added(own_data, own_data_folder, capsys):
+    own_data_folder.mkdir()
+    (own_data_folder / "tasks").write_text("")
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert [path.name for path in snapshot(own_data_folder)] == ["tasks"]
+
+
+def test_data_from_elsewhere_is_replaced_only_when_asked(own_data, own_data_folder, tmp_path, capsys):
+    store.add(own_data, "it", version="1")
+    other = tmp_path / "elsewhere" / "mine"  # the same name, another folder
+    for split in ("intra", "inter"):
+        (other / split).mkdir(parents=True)
+        lines = (own_data / split / "it.jsonl").read_text().splitlines()
+        (other / split / "it.jsonl").write_text("\n".join(lines[:5]))
+    before = snapshot(own_data_folder)
+    assert main(["data", "add", str(other), "-l", "it"]) == 2
+    err = capsys.readouterr().err
+    assert "intra/it is there already (added from mine, version 1)" in err
+    assert "--replace" in err
+    assert snapshot(own_data_folder) == before
+    assert main(["data", "add", str(other), "-l", "it", "--replace"]) == 0
+    assert len(store.load("intra", "it").examples) == 5
+
+
+def test_a_newer_version_from_the_same_folder_needs_no_flag(own_data, capsys):
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 0
+    path = own_data / "intra" / "it.jsonl"
+    path.write_text("\n".join(path.read_text().splitlines()[:3]))
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 0
+    assert len(store.load("intra", "it").examples) == 3
+
+
+def test_data_edited_in_the_data_folder_is_not_lost_by_adding(own_data, own_data_folder, capsys):
+    store.add(own_data, "it")
+    path = own_data_folder / "intra" / "it.jsonl"
+    path.write_text("\n".join(path.read_text().splitlines()[:3]))
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 2
+    assert "changed by hand since it was put there" in capsys.readouterr().err
+    (own_data / "intra" / "it.jsonl").write_bytes(path.read_bytes())  # taken in, as `data list` advises
+    assert main(["data", "add", str(own_data), "-l", "it"]) == 0
+    assert len(store.load("intra", "it").examples) == 3
+
+
+@pytest.mark.parametrize("note", ["[]", "null", '{"sha256": 5}', "{", "[" * 5000])
+def test_a_damaged_note_is_one_line(own_data, own_data_folder, capsys, note):
+    store.add(own_data, "it")
+    (own_data_folder / "intra" / "it.about.json").write_text(note)
+    assert main(["data", "list"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("code", ["IT", "../it", "i", "it-it", ""])

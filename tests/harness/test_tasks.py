@@ -5,15 +5,16 @@ import sys
 import numpy as np
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate as evaluate_parts
+from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS
 from lm_eval_stereoset.data.format import BIAS_TYPES, SPLITS
 from lm_eval_stereoset.data.store import load
-from lm_eval_stereoset.evaluation import evaluate as evaluate_parts
-from lm_eval_stereoset.harness import docs
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.harness import aggregation, closing, docs
 from lm_eval_stereoset.harness.aggregation import metric_names, parse_name, process_results
 from lm_eval_stereoset.harness.paths import include_paths, task_folder
 from lm_eval_stereoset.harness.yaml_tasks import built_in_files, higher_is_better
 from lm_eval_stereoset.languages import LANGUAGES
-from lm_eval_stereoset.metrics import COLUMNS
 from lm_eval_stereoset.predictions import Scored, read_samples
 
 ALL_TASKS = [f"stereoset_{split}_{code}" for split in SPLITS for code in LANGUAGES] + [
@@ -110,15 +111,15 @@ def plain_doc(labels=("unrelated", "stereotype", "anti-stereotype"), counts=(2, 
 def test_sums_are_divided_by_token_counts_and_matched_to_labels():
     # means: unrelated -3, stereotype -2, anti-stereotype -2.5
     result = process_results(plain_doc(), [(-6.0, False), (-8.0, True), (-12.5, False)])
-    assert result["ss"] == ("Norway", 1, 2)
+    assert result["ss"] == ("Norway", 1, 2, 0)
     # by sums the unrelated one would have won
     result = process_results(plain_doc(counts=(1, 1, 1)), [(-6.0, False), (-8.0, True), (-12.5, False)])
-    assert result["ss"] == ("Norway", 1, 0)
+    assert result["ss"] == ("Norway", 1, 0, 0)
 
 
 def test_a_models_own_count_in_the_second_place_is_used():
     result = process_results(plain_doc(counts=(9, 9, 9)), [(-6.0, 2), (-8.0, 4), (-12.5, 5)])
-    assert result["lms"] == ("Norway", 1, 2)
+    assert result["lms"] == ("Norway", 1, 2, 0)
 
 
 def test_a_document_counts_only_in_its_own_subsets():
@@ -176,10 +177,10 @@ def test_results_say_which_data_and_normaliser_they_are_from(tiny_models, evalua
     assert [d["split"] for d in both["data"]] == ["intra", "inter"]
     assert both["data"][0] | {"sha256": 0} == {
         "split": "intra", "language": "fr", "data": "sample", "source": "lm-eval-stereoset",
-        "version": "1.0", "sha256": 0, "examples": 28,
+        "version": "1.0", "sha256": 0, "examples": 28, "used": 2,
+        "scoring": "mean log-likelihood of the sentence", "normaliser": f"tokens of {tiny_models['bos known']}",
     }  # fmt: skip
     assert both["data"][0]["sha256"] == load("intra", "fr", "sample").provenance.sha256
-    assert both["normaliser"] == f"tokens of {tiny_models['bos known']}"
     assert {"lm-eval-stereoset", "lm_eval", "torch", "transformers"} <= set(both["packages"])
 
 
@@ -223,4 +224,25 @@ def test_logged_samples_give_the_same_table(tiny_models, evaluate, tmp_path):
 
 def test_a_model_without_tokenizer_is_normalised_by_bytes(evaluate):
     results = evaluate({}, ["stereoset_inter_de"], model="dummy")
-    assert results["configs"]["stereoset_inter_de"]["metadata"]["provenance"]["normaliser"] == "utf-8 bytes"
+    (about,) = results["configs"]["stereoset_inter_de"]["metadata"]["provenance"]["data"]
+    assert about["normaliser"] == "utf-8 bytes"
+
+
+def test_mostly_ties_are_no_numbers_and_it_is_said(caplog):
+    """Ten examples, six of them ties: a model that does not tell the candidates apart had LMS 0 and no error."""
+    closing.problems.clear()
+    tied, untied = [(-2.0, 1)] * 3, [(-6.0, 2), (-8.0, 4), (-12.5, 5)]
+    rows = [process_results(plain_doc(), answers) for answers in [tied] * 6 + [untied] * 4]
+    for name in ("ss", "lms", "icat", "icat_stderr", "mc_ss", "ss_race"):
+        assert np.isnan(getattr(aggregation, name)([row[name] for row in rows])), name
+    assert aggregation.ties([row["ties"] for row in rows]) == 60
+    assert "in 6 of 10 examples stereotype and anti-stereotype have the very same score" in caplog.text
+    assert len(closing.problems) == 1
+    assert aggregation.ss([row["ss"] for row in rows[1:]]) > 0, "nine examples are too few to tell"
+
+
+def test_a_task_file_of_an_older_version_is_one_line():
+    doc = plain_doc()
+    del doc["counts"]
+    with pytest.raises(UserError, match="written by an older version"):
+        process_results(doc, [(-6.0, False), (-8.0, True), (-12.5, False)])

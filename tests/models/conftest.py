@@ -32,6 +32,7 @@ def evaluate(fetched):
     from lm_eval.tasks import TaskManager
 
     from lm_eval_stereoset.cli.run import register_models
+    from lm_eval_stereoset.harness.identified import identified
     from lm_eval_stereoset.harness.paths import include_paths
 
     register_models()
@@ -44,15 +45,17 @@ def evaluate(fetched):
             metadata=metadata,
             include_defaults=False,
         )
-        return lm_eval.simple_evaluate(
-            model="stereoset-hf",
-            model_args=model_args,
-            tasks=tasks,
-            task_manager=manager,
-            limit=limit,
-            bootstrap_iters=0,
-            **options,
-        )
+        with identified():  # as `stereoset run` does
+            return lm_eval.simple_evaluate(
+                model=options.pop("model", "stereoset-hf"),
+                model_args=model_args,
+                tasks=tasks,
+                task_manager=manager,
+                limit=limit,
+                bootstrap_iters=0,
+                device=options.pop("device", "cpu"),
+                **options,
+            )
 
     return run
 

@@ -1,15 +1,23 @@
 """The response cache: a second run answers from it; other settings, other examples and other tasks do not."""
 
 import dataclasses
+import shutil
 
 import pytest
 from harness_samples import requests, scores_of_samples
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import CachingLM
 
 from lm_eval_stereoset.data import store
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.harness.identified import IdentifiedCachingLM
 from lm_eval_stereoset.models import stereoset_hf
 from lm_eval_stereoset.models.stereoset_hf import StereoSetHF
+
+
+def cached(folder, path, **options) -> IdentifiedCachingLM:
+    """stereoset-hf as `stereoset run --use_cache` wraps it."""
+    lm = StereoSetHF(str(folder), device="cpu", **options)
+    return IdentifiedCachingLM(lm, str(path), lm.identity())
 
 
 @pytest.fixture
@@ -79,16 +87,50 @@ def test_other_settings_do_not_reuse_it(checkpoints, evaluate, counted, tmp_path
 
 
 def test_another_checkpoint_in_the_same_place_does_not_reuse_it(checkpoints, counted, fetched, tmp_path):
-    import os
-    import shutil
-
     folder = tmp_path / "model"
     shutil.copytree(checkpoints["causal"], folder)
     asked = requests(store.load("intra", "en", fetched).examples[:2])
     for _ in range(2):
-        CachingLM(StereoSetHF(str(folder), device="cpu"), str(tmp_path / "cache.db")).loglikelihood(asked)
-        os.utime(folder / "model.safetensors", ns=(1, 1))
+        cached(folder, tmp_path / "cache.db").loglikelihood(asked)
+        change_weights(folder)
     assert len(counted) == 4
+
+
+def change_weights(folder):
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    name = min(weights)
+    weights[name] = weights[name] + 0.01
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
+def test_a_copy_of_a_checkpoint_elsewhere_reuses_it(checkpoints, counted, fetched, tmp_path):
+    asked = requests(store.load("intra", "en", fetched).examples[:2])
+    for name in ("one", "two"):
+        shutil.copytree(checkpoints["masked"], tmp_path / name)
+        cached(tmp_path / name, tmp_path / "cache.db").loglikelihood(asked)
+    assert len(counted) == 2
+
+
+@pytest.mark.parametrize("model", ["stereoset-hf", "hf"])
+def test_models_in_subfolders_of_one_folder_keep_their_own_answers(checkpoints, evaluate, tmp_path, model):
+    """The answers of the first used to be served for the second: only the texts, or the folder, were looked at."""
+    for name in ("a", "b"):
+        shutil.copytree(checkpoints["causal"], tmp_path / "two" / name)
+    shutil.copy(checkpoints["causal"] / "config.json", tmp_path / "two")
+    change_weights(tmp_path / "two" / "b")
+
+    def scores(name, **options):
+        run = evaluate(
+            tmp_path / "two", ["stereoset_intra_en"], {"subfolder": name}, limit=3, log_samples=True, model=model,
+            **options,
+        )  # fmt: skip
+        return [sample["filtered_resps"] for sample in run["samples"]["stereoset_intra_en"]]
+
+    cache = {"use_cache": str(tmp_path / "cache")}
+    assert scores("a", **cache) == scores("a") == scores("a", **cache)
+    assert scores("b", **cache) == scores("b") != scores("a")
 
 
 def test_examples_with_equal_sentences_but_other_words_keep_their_own_scores(checkpoints, fetched, tmp_path):
@@ -105,12 +147,7 @@ def test_examples_with_equal_sentences_but_other_words_keep_their_own_scores(che
     )
     asked = requests([example, twin])
     assert asked[0].args == asked[3].args
-    answers = [
-        CachingLM(
-            StereoSetHF(str(checkpoints["masked"]), device="cpu"), str(tmp_path / "c.db")
-        ).loglikelihood(asked)
-        for _ in range(2)
-    ]
+    answers = [cached(checkpoints["masked"], tmp_path / "c.db").loglikelihood(asked) for _ in range(2)]
     assert answers[0] == answers[1]
     assert answers[1][0] != answers[1][3]
 
@@ -124,10 +161,7 @@ def test_other_tasks_are_cached_as_usual_and_apart_from_stereoset(
     theirs = [
         Instance("loglikelihood", {"question": "?"}, r.args, 0, ("t", i, 1)) for i, r in enumerate(ours)
     ]
-    first, second = (
-        CachingLM(StereoSetHF(str(checkpoints[family]), device="cpu"), str(tmp_path / "c.db"))
-        for _ in range(2)
-    )
+    first, second = (cached(checkpoints[family], tmp_path / "c.db") for _ in range(2))
     answers = first.loglikelihood([*ours, *theirs])
     monkeypatch.setattr(StereoSetHF, "_other_loglikelihoods", None)  # a call would fail
     again = second.loglikelihood([*theirs, *ours])
@@ -137,9 +171,9 @@ def test_other_tasks_are_cached_as_usual_and_apart_from_stereoset(
 
 
 def test_an_interrupted_run_keeps_what_it_has_scored(checkpoints, counted, fetched, tmp_path, monkeypatch):
-    monkeypatch.setattr(stereoset_hf, "CACHED_AT_ONCE", 4)
+    monkeypatch.setattr(stereoset_hf, "AT_ONCE", 4)
     asked = requests(store.load("inter", "en", fetched).examples[:10])
-    model = CachingLM(StereoSetHF(str(checkpoints["nsp"]), device="cpu"), str(tmp_path / "c.db"))
+    model = cached(checkpoints["nsp"], tmp_path / "c.db")
     working = stereoset_hf.score_with
 
     def breaks(*arguments):
@@ -151,6 +185,36 @@ def test_an_interrupted_run_keeps_what_it_has_scored(checkpoints, counted, fetch
     with pytest.raises(KeyboardInterrupt):
         model.loglikelihood(asked)
     monkeypatch.setattr(stereoset_hf, "score_with", working)
-    again = CachingLM(StereoSetHF(str(checkpoints["nsp"]), device="cpu"), str(tmp_path / "c.db"))
-    assert len(again.loglikelihood(asked)) == 30
+    again = cached(checkpoints["nsp"], tmp_path / "c.db").loglikelihood(asked)
     assert len(counted) == 10
+    assert again == StereoSetHF(str(checkpoints["nsp"]), device="cpu").loglikelihood(asked)  # to the last bit
+
+
+def test_under_lm_eval_itself_the_cache_is_refused_and_the_way_out_named(checkpoints, tmp_path):
+    from lm_eval.api.model import CachingLM
+
+    with pytest.raises(UserError, match="stereoset run"):
+        CachingLM(StereoSetHF(str(checkpoints["causal"]), device="cpu"), str(tmp_path / "c.db"))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"prefix_token_id": 5}, {"add_bos_token": True}, {"dtype": "bfloat16"}, {"case": "c"}, {"exact": True}],
+    ids=lambda changed: next(iter(changed)),
+)
+def test_what_changes_answers_changes_the_identity(checkpoints, changed):
+    plain, other = (StereoSetHF(str(checkpoints["causal"]), device="cpu", **o) for o in ({}, changed))
+    assert plain.identity().fingerprint != other.identity().fingerprint
+
+
+def test_results_record_the_identity_for_both_kinds_of_model(checkpoints, evaluate):
+    recorded = {
+        model: evaluate(checkpoints["causal"], ["stereoset_intra_en"], limit=2, model=model)["config"][
+            "stereoset"
+        ]
+        for model in ("stereoset-hf", "hf")
+    }
+    ours, theirs = (about["identity"] for about in recorded.values())
+    assert ours["weights"] == theirs["weights"]
+    assert ours["tokenizer"] == theirs["tokenizer"]
+    assert ours["fingerprint"] != theirs["fingerprint"]  # they compute different things

@@ -46,12 +46,13 @@ def test_the_results_record_how_was_scored(checkpoints, evaluate):
         for family in FAMILIES
     }
     assert about["masked"]["stereoset"]["scoring"] == {"intra": "masked", "inter": "nsp"}
-    assert about["causal"]["stereoset"] | {"packages": None} == {
+    assert about["causal"]["stereoset"] | {"packages": None, "identity": None} == {
         "scoring": {"intra": "causal", "inter": "causal"},
         "case": "d",
         "exact": True,
         "architecture": "GPT2LMHeadModel",
         "packages": None,
+        "identity": None,
     }
     assert about["nsp"]["stereoset"]["scoring"] == {"inter": "nsp"}
     assert set(about["seq2seq"]["stereoset"]["packages"]) >= {"transformers", "torch", "lm-eval-stereoset"}

@@ -5,6 +5,7 @@ import zlib
 
 import pytest
 
+from lm_eval_stereoset.cli import main as stereoset
 from lm_eval_stereoset.report.page import script_safe
 
 ODD = {
@@ -94,18 +95,53 @@ def test_json_cannot_leave_its_element():
     assert json.loads(text) == {"x": [*ODD.values(), "\ud800", None]}
 
 
-def test_half_a_character_in_a_name_does_not_stop_the_report(harness_folder, report):
+def test_half_a_character_in_a_name_is_one_line(harness_folder, capsys):
     folder = harness_folder.write("m")
     results = next(folder.glob("results_*.json"))
     results.write_text(results.read_text().replace('"model_name": "m"', '"model_name": "m\\ud83d"'))
-    assert report(folder)["models"] == ["m?"]
+    assert stereoset(["report", str(folder)]) == 2
+    assert "half a character" in capsys.readouterr().err
+
+
+def test_control_characters_and_endless_names_are_made_fit_to_show(harness_folder, report, capsys, tmp_path):
+    folder = harness_folder.write("m")
+    results = next(folder.glob("results_*.json"))
+    content = json.loads(results.read_text())
+    content["model_name"] = "\x1b[31mred\x00\nname " + "x" * 10_000
+    results.write_text(json.dumps(content))
+    arguments = ("--tables", tmp_path / "t", "--figures", tmp_path / "f", "--against-paper")
+    (name,) = report(folder, *arguments)["models"]
+    assert name.startswith("\ufffd[31mred\ufffd name xxx")
+    assert len(name) == 200
+    assert "\x1b" not in "".join(capsys.readouterr())
+
+
+def test_names_of_files_and_notes_beside_them_do_not_run_either(tmp_path, report, visit):
+    name = "<img src=x onerror='window.hacked=6'>"
+    path = tmp_path / f"{name}_en.json"
+    path.write_text(json.dumps({"intra": {"overall": {"ss": 50.0, "lms": 80.0, "icat": 80.0}}}))
+    note = {"normaliser": "tokens of </script><script>window.hacked=7</script>", "data": [
+        {"split": "intra", "data": "<svg onload='window.hacked=8'>", "version": "<b>", "sha256": "&lt;"},
+    ]}  # fmt: skip
+    path.with_suffix(".about.json").write_text(json.dumps(note))
+    data = report(path, "--figures", tmp_path / "f", "--tables", tmp_path / "t")
+    assert data["models"] == [name]
+    opened = visit(data["path"])
+    opened.page.wait_for_timeout(200)
+    assert opened.page.evaluate("window.hacked") is None
+    assert opened.page.locator("img").count() == 0
+    assert opened.quiet(), opened.problems
+    written = [*(tmp_path / "f").glob("*.svg"), *(tmp_path / "t").glob("*.md")]
+    assert written
+    for file in written:
+        assert "<img" not in file.read_text("utf-8")
 
 
 def test_odd_names_reach_tables_and_figures(harness_folder, report, tmp_path):
     harness_folder.write("a|b_$x$ & 100% #1")
     harness_folder.write("other")
     report(harness_folder.root, "--tables", tmp_path / "t", "--figures", tmp_path / "f")
-    assert "a\\|b_$x$" in (tmp_path / "t" / "table4_overall_global.md").read_text("utf-8")
+    assert "a\\|b\\_$x$ &amp; 100% #1" in (tmp_path / "t" / "table4_overall_global.md").read_text("utf-8")
     assert "a|b\\_\\$x\\$ \\& 100\\% \\#1" in (tmp_path / "t" / "table4_overall_global.tex").read_text(
         "utf-8"
     )

@@ -48,7 +48,15 @@ def test_report_of_a_real_run_knows_where_its_numbers_come_from(folder, report):
     data = report(folder)
     assert {run["data"] for run in data["runs"]} == {"sample 1.0"}
     # A page may be published: folders of the machine stay out of it.
-    assert {run["normaliser"] for run in data["runs"]} == {"tokens of tiny-gpt2", "tokens of tiny-bert"}
+    normalisers = {run["normaliser"] for run in data["runs"]}
+    assert normalisers == {
+        "tokens of tiny-gpt2",
+        "tokens of tiny-bert, of the candidate word only",
+        "none and tokens of tiny-bert, of the candidate word only",
+    }
+    assert any(
+        "probability that the candidate follows the context" in run["quantity"] for run in data["runs"]
+    )
     assert str(folder.parent) not in data["path"].read_text("utf-8")
     warnings = [n["text"] for n in data["notices"] if n["level"] == "warning"]
     assert len(warnings) == 1

@@ -191,6 +191,6 @@ def test_an_unknown_case_is_refused():
 
 
 def test_a_checkpoint_that_is_not_there_is_one_line(tmp_path):
-    with pytest.raises(UserError, match="cannot be loaded") as error:
+    with pytest.raises(UserError, match="no such folder") as error:
         load(tmp_path / "nothing")
     assert "\n" not in str(error.value)

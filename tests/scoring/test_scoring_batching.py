@@ -109,6 +109,21 @@ def test_one_dnn_gives_the_same_products(kind):
             assert layer.double()(x.double()).dtype == torch.float64
 
 
+def test_one_dnn_reads_a_bias_by_its_stride():
+    """oneDNN itself takes every bias for one whose numbers lie side by side."""
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(5, 300), torch.randn(300, 300), torch.randn(300, 2)[:, 0]
+    assert bias.stride() == (2,)
+    expected = torch.nn.functional.linear(x, weight, bias)
+    with torch.inference_mode(), cpu_linear.OneDNNLinear():
+        found = torch.nn.functional.linear(x, weight, bias)
+        by_addmm = torch.addmm(bias, x, weight.t())
+        broadcast = torch.addmm(bias[:1], x, weight.t())
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-3)
+    torch.testing.assert_close(by_addmm, expected, rtol=1e-4, atol=1e-3)
+    torch.testing.assert_close(broadcast, torch.addmm(bias[:1], x, weight.t()), rtol=1e-4, atol=1e-3)
+
+
 def test_the_choice_of_library_is_made_once():
     assert cpu_linear.one_dnn_is_faster() == cpu_linear.one_dnn_is_faster()
     assert cpu_linear.one_dnn_is_faster.cache_info().misses == 1

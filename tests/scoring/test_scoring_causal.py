@@ -153,6 +153,9 @@ def reads_of(monkeypatch, run) -> list[tuple[tuple[int, ...], int]]:
 def test_every_token_is_read_behind_exactly_its_own_sentence(monkeypatch, kind):
     """The word ends its sentence, begins it, stands inside; words of several tokens share their first ones."""
     tokenizer, model = byte_level(), causal_model(kind)
+    monkeypatch.setattr(
+        prefix_tree, "_with_other_strangers", lambda row: row
+    )  # the self-test's own sentences
     seen = reads_of(monkeypatch, lambda: causal.score_intra(model, tokenizer, INTRA, Settings()))
     wanted = set()
     for sentence in (c.sentence for e in INTRA for c in e.candidates):
@@ -163,6 +166,9 @@ def test_every_token_is_read_behind_exactly_its_own_sentence(monkeypatch, kind):
 
 def test_case_d_reads_the_candidate_only_and_its_context_runs_once(monkeypatch):
     tokenizer, model = byte_level(), causal_model("gpt2")
+    monkeypatch.setattr(
+        prefix_tree, "_with_other_strangers", lambda row: row
+    )  # the self-test's own sentences
     fed = []
     model.transformer.register_forward_pre_hook(lambda _, args: fed.append(args[0].numel()))
     seen = reads_of(monkeypatch, lambda: causal.score_inter(model, tokenizer, INTER[:1], Settings()))

@@ -5,6 +5,7 @@ import pytest
 import torch
 from scoring_tiny import causal_model
 
+from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import head as head_module
 from lm_eval_stereoset.scoring.head import GatheredHead, HeadReader, block_log_probabilities
 
@@ -184,3 +185,14 @@ def test_no_probability_is_above_1_in_half_precision():
     values = block_log_probabilities(*half, which, best[which])
     assert values.max() <= 0
     assert values.min() > -1
+
+
+def test_a_token_beyond_the_head_is_one_line():
+    """Asked for but never fed, such as a final </s> with an id of its own."""
+    model = causal_model("gpt2", vocabulary=400)
+    inputs = {"input_ids": torch.tensor([[1, 2]])}
+    row, token = torch.tensor([0]), torch.tensor([400])
+    with pytest.raises(UserError, match="400 rows only"):
+        HeadReader(model)(row, row, token, **inputs)
+    with pytest.raises(UserError, match="400 rows only"):
+        GatheredHead(model).read(print, row.numpy(), row.numpy(), token.numpy(), **inputs)

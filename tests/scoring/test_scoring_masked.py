@@ -202,6 +202,22 @@ def test_inputs_that_candidates_share_run_once(monkeypatch):
     assert lengths == [7, 8]  # all three words masked; "his" and the mask
 
 
+def test_two_blanks_have_the_same_share_though_their_tokens_differ_in_number():
+    """In mid-sentence this word has a token more, its leading space: counted by tokens, that BLANK would weigh more."""
+    tokenizer = tokenizer_for("roberta")
+    example = intra(1, "BLANK are red, BLANK.", "xfox", "yred", "zthin")
+    reads = masked.unmasking_reads(tokenizer, [example])
+    mine = [i for i, owner in enumerate(reads.owner) if owner == 0]
+    counts = sorted({round(1 / reads.weight[i]) for i in mine})
+    assert len(counts) == 2
+    model = masked_model("roberta", len(tokenizer))
+    log_p = masked.read(model, tokenizer, reads, Settings())
+    by_blank = [np.mean([np.exp(log_p[i]) for i in mine if round(1 / reads.weight[i]) == n]) for n in counts]
+    (triple,) = masked.score_intra(model, tokenizer, [example], Settings())
+    assert triple[0].probability == pytest.approx(np.mean(by_blank), rel=1e-6)
+    assert triple[0].probability != pytest.approx(np.exp(log_p[mine]).mean(), rel=1e-4)
+
+
 def test_two_blanks_are_unmasked_in_step_and_both_read():
     tokenizer = tokenizer_for("bert")
     model = masked_model("bert", len(tokenizer))

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from scoring_tiny import INTER, INTRA, inter, intra
+from scoring_tiny import INTER, INTRA, byte_level, causal_model, inter, intra
 
 from lm_eval_stereoset import scoring
 from lm_eval_stereoset.data import store
@@ -58,7 +58,9 @@ def test_only_near_ties_are_scored_again_each_alone(monkeypatch):
     monkeypatch.setattr(
         scoring, "family_module", lambda _: type("Family", (), {"score_intra": staticmethod(noisy)})
     )
-    found = score_with({"intra": "any"}, None, None, INTRA, Settings(case="c", batch_size=64))
+    found = score_with(
+        {"intra": "any"}, causal_model("gpt2"), byte_level(), INTRA, Settings(case="c", batch_size=64)
+    )
     assert calls == [(["e1", "e2", "e3"], 64, "c"), (["e2"], 1, "c"), (["e3"], 1, "c")]
     assert [[s.log_score for s in t] for t in found] == [[-1, -2, -3], [-2, -2, -3], [-1, -5, -5]]
 

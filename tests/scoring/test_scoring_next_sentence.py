@@ -1,5 +1,7 @@
 """Next-sentence heads: golden scores, what BERT is given, planted biases, bad input."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from masked_tiny import tokenizer_for
@@ -8,6 +10,7 @@ from scoring_tiny import INTER, INTRA, assert_golden, golden, inter, summary
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import load, next_sentence, score
+from lm_eval_stereoset.scoring.batching import max_positions
 from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, new_head
 
 
@@ -148,11 +151,43 @@ def test_intra_is_refused_by_a_next_sentence_model(models):
         score(*models["tiny-gpt2-nsp"], INTRA)
 
 
-def test_a_pair_that_is_too_long_is_named_not_cut(models):
-    long = inter(9, "The player " + "very " * 300, "Cats.", "It.", "So.")
+def test_a_pair_longer_than_the_positions_is_cut_longest_first_and_counted(models, caplog):
+    long = inter(9, "The player was " + "people live " * 300, "Cats.", "It.", "So.")
     for name in ("tiny-bert", "tiny-gpt2-nsp"):
-        with pytest.raises(UserError, match="of example e9 has"):
-            score(*models[name], [INTER[0], long])
+        model, tokenizer = models[name]
+        positions = max_positions(getattr(model, "core", model))
+        with caplog.at_level("WARNING"):
+            found = score(model, tokenizer, [INTER[0], long])
+        assert "3 of 6 pairs are longer than the model has positions" in caplog.text
+        caplog.clear()
+        assert next_sentence.cut_pairs(model, tokenizer, [INTER[0], long]) == 3
+        (alone,) = score(model, tokenizer, [INTER[0]])
+        assert [s.log_score for s in found[0]] == pytest.approx([s.log_score for s in alone], rel=1e-5)
+        pairs = [(long.context, c.sentence) for c in long.candidates]
+        for (_, b), one in zip(pairs, next_sentence.fitting(model, tokenizer, pairs), strict=True):
+            assert len(one["input_ids"]) == positions
+            whole = tokenizer(b, add_special_tokens=False)["input_ids"]
+            assert whole == [i for i in one["input_ids"] if i not in tokenizer.all_special_ids][-len(whole) :]
+
+
+def test_pairs_longer_than_those_of_training_go_in_whole(models, caplog):
+    """A model trained with --max-length 8 has all its positions left: the setting is for training only."""
+    trained, tokenizer = models["tiny-gpt2-nsp"]
+    short = NSPModel(trained.core, trained.head, tokenizer, replace(trained.settings, max_length=8)).eval()
+    assert max(len(one["input_ids"]) for one in short.encode([(e.context, "Cats.") for e in INTER])) <= 8
+    assert score(short, tokenizer, INTER) == score(trained, tokenizer, INTER)
+    assert "longer than" not in caplog.text
+
+
+def test_a_prefix_that_pushes_a_pair_over_the_length_of_training_cuts_nothing(models):
+    """T5's prefix is no part of the two texts, so it once escaped the count."""
+    model, tokenizer = models["tiny-t5-nsp"]
+    pair = (INTER[0].context, INTER[0].candidates[0].sentence)
+    (whole,) = model.encode_up_to([pair], None)
+    without_prefix = sum(len(tokenizer(text)["input_ids"]) for text in pair)
+    limited = NSPModel(model.core, None, tokenizer, replace(model.settings, max_length=without_prefix + 1))
+    assert len(whole["input_ids"]) > without_prefix + 1
+    assert next_sentence.fitting(limited, tokenizer, [pair]) == [whole]
 
 
 def test_the_family_module_itself_refuses_intra():

@@ -1,5 +1,6 @@
 """Encoder-decoders: golden scores, what the encoder sees and the decoder is asked, bad input."""
 
+import copy
 import random
 
 import numpy as np
@@ -312,6 +313,16 @@ def test_a_planted_bias_is_found(kind, preferred, ss):
 def test_a_tokenizer_without_sentinel_and_mask_is_refused():
     with pytest.raises(UserError, match=r"neither the sentinel <extra_id_0> nor a mask token"):
         seq2seq.score_intra(seq2seq_model("t5"), sentinels(with_sentinels=False), INTRA, Settings())
+
+
+@pytest.mark.parametrize(("kind", "tokenizer"), [("t5", sentinels()), ("bart", byte_level(mask=True))])
+def test_a_tokenizer_without_an_end_token_is_refused_on_inter(kind, tokenizer):
+    """The end counts in the score: without it T5 has nothing to look up, and BART would leave it out silently."""
+    tokenizer = copy.deepcopy(tokenizer)  # others use it, too
+    tokenizer.eos_token = None
+    model = seq2seq_model(kind, len(tokenizer))
+    with pytest.raises(UserError, match=r"no end token.*eos_token"):
+        seq2seq.score_inter(model, tokenizer, [inter(0, "One", "Two.", "Three.", "Four.")], Settings())
 
 
 def test_a_text_longer_than_the_models_positions_is_refused_by_name():

@@ -21,7 +21,7 @@ function start() {
   drawAll();
   drawSection("examples", drawExamples);
   byId("sources").append(el("ul", {}, data.runs.map((run) => el("li", { dir: "auto" }, `${runLabel(run)}: ${run.source}`,
-    run.data && `; data ${run.data}`, run.normaliser ? `; scores by ${run.normaliser}` : "; normaliser not recorded", !run.samples && "; no samples"))));
+    run.data && `; data ${run.data}`, run.quantity && `; score: ${run.quantity}`, run.normaliser ? `; normaliser: ${run.normaliser}` : "; normaliser not recorded", !run.samples && "; no samples"))));
   let width = window.innerWidth;
   let timer = 0;
   window.addEventListener("resize", () => {

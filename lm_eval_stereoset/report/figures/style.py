@@ -26,8 +26,9 @@ def cycle_of(study: Study, run: Run) -> int:
 
 
 def plain(text: str) -> str:
-    """Matplotlib would read dollar signs as formulas."""
-    return text.replace("$", "\\$")
+    """Matplotlib would read dollar signs as formulas, and a name of 100 letters leaves no room for the plot."""
+    shown = text if len(text) <= 60 else f"{text[:40]}…{text[-19:]}"
+    return shown.replace("$", "\\$")
 
 
 def with_split(study: Study, split: str, group: str = "overall") -> list[Run]:

@@ -8,15 +8,15 @@ import logging
 
 import numpy as np
 
-from lm_eval_stereoset import bootstrap
+from lm_eval_stereoset.benchmarks.stereoset.metrics import STATISTICS, draw, outcomes, summarise
 from lm_eval_stereoset.data.format import BIAS_TYPES
-from lm_eval_stereoset.metrics import outcomes, summarise
 from lm_eval_stereoset.predictions import Scored
+from lm_eval_stereoset.stats.bootstrap import p_value_against
 
 logger = logging.getLogger(__name__)
 
 GROUPS = ("overall", *BIAS_TYPES)
-INTERVALS = ("ss", "lms", "icat", "mc_ss", "mc_lms", "icat_macro", "icat_micro")
+INTERVALS = tuple(STATISTICS)
 
 Table = dict[str, dict[str, dict[str, float]]]  # {split: {group: {metric: value}}}
 
@@ -47,7 +47,7 @@ def _evaluate_subset(scored: Scored, chosen: np.ndarray, group: str) -> dict[str
     results = outcomes(scored.scores[chosen])
     targets = scored.targets[chosen]
     values = summarise(results, targets)
-    draws = bootstrap.draw(results, targets)
+    draws = draw(results, targets)
     if draws.clusters < 2:
         logger.warning(
             "%s: %d examples of %d target terms; what needs more is NaN", group, len(results), draws.clusters
@@ -55,5 +55,5 @@ def _evaluate_subset(scored: Scored, chosen: np.ndarray, group: str) -> dict[str
     for metric in INTERVALS:
         values[f"{metric}_stderr"] = draws.standard_error(metric)
         values[f"{metric}_low"], values[f"{metric}_high"] = draws.interval(metric)
-    values["ss_p50"] = bootstrap.p_value_against_50(values["ss"], values["ss_stderr"], draws.clusters)
+    values["ss_p50"] = p_value_against(50, values["ss"], values["ss_stderr"], draws.clusters)
     return values

@@ -1,0 +1,151 @@
+"""What can be checked before a model is loaded, so that a mistake costs seconds."""
+
+import difflib
+import importlib.util
+import inspect
+import json
+import logging
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from lm_eval_stereoset.errors import UserError, missing_package
+
+logger = logging.getLogger(__name__)
+
+OURS = "stereoset-hf"
+HF_MODELS = ("hf", "hf-auto", "huggingface", OURS)
+METADATA = ("data",)  # what our tasks understand
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """`settings`: the harness's, merged from configuration file and command line."""
+    _check_metadata(settings)
+    _check_selection(settings)
+    _check_batch_size(settings.get("batch_size"))
+    if settings.get("use_cache"):
+        refuse_unwritable(Path(settings["use_cache"]).parent, f"--use_cache {settings['use_cache']}")
+    model_args = settings.get("model_args") or {}
+    if settings["model"] in HF_MODELS and isinstance(model_args, Mapping):
+        check_names(model_args, settings["model"])
+        _check_checkpoint(settings, model_args)
+
+
+def refuse_unwritable(folder: Path, flag: str) -> None:
+    """Makes the folder, as the harness does, and tries whether a file can be written there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"{flag}: cannot be written ({error.strerror or error}); name another folder"
+        ) from error
+
+
+def _all_tasks_are_ours(settings: Mapping[str, Any]) -> bool:
+    tasks = settings.get("tasks") or []
+    names = tasks.split(",") if isinstance(tasks, str) else tasks
+    return all(str(name).startswith("stereoset") for name in names)
+
+
+def _check_batch_size(size: Any) -> None:
+    if size is not None and not re.fullmatch(r"auto(:\d+)?|[1-9]\d*", str(size)):
+        raise UserError(f"--batch_size {size}: must be a whole number of at least 1, auto, or auto:N")
+
+
+def _check_selection(settings: Mapping[str, Any]) -> None:
+    """Flags that say which examples are run; the harness fails on them later, with a traceback."""
+    limit, samples = settings.get("limit"), settings.get("samples")
+    if isinstance(limit, int | float) and not limit > 0:
+        raise UserError(f"--limit {limit:g}: must be a number of examples, or a share of them below 1")
+    if isinstance(samples, str) and not Path(samples).is_file():
+        try:
+            samples = json.loads(samples)
+        except json.JSONDecodeError as error:
+            raise UserError(
+                f'--samples {samples}: neither a file nor JSON such as {{"TASK": [0, 2]}}'
+            ) from error
+    shots = settings.get("num_fewshot")
+    if shots and _all_tasks_are_ours(settings):
+        logger.warning("--num_fewshot %s is not used: StereoSet's tasks have no examples in front", shots)
+
+
+def _check_metadata(settings: Mapping[str, Any]) -> None:
+    """Other tasks may have settings of their own, so unknown names are refused only if all tasks are ours."""
+    metadata = settings.get("metadata")
+    if not isinstance(metadata, Mapping) or not _all_tasks_are_ours(settings):
+        return
+    if unknown := [key for key in metadata if key not in METADATA]:
+        raise UserError(
+            f"--metadata {unknown[0]}=…: unknown to StereoSet's tasks, which take {', '.join(METADATA)} only "
+            "(data=sample, or data=FOLDER)"
+        )
+
+
+def known_model_args(ours: bool) -> list[str]:
+    """Names that `hf` or `stereoset-hf` take by themselves; all others go on to transformers."""
+    from lm_eval.models.huggingface import HFLM
+
+    classes = [HFLM]
+    if ours:
+        from lm_eval_stereoset.models.stereoset_hf import StereoSetHF
+
+        classes.insert(0, StereoSetHF)
+    names = {}
+    for one in classes:
+        parameters = inspect.signature(one.__init__).parameters.values()
+        names |= {p.name: None for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"}
+    return list(names)
+
+
+def check_names(model_args: Iterable[str], model: str) -> None:
+    """A name that is nearly a known one is a slip; transformers would take some of them without a word."""
+    known = known_model_args(model == OURS)
+    for name in model_args:
+        close = difflib.get_close_matches(str(name), known_model_args(ours=True), 1, cutoff=0.8)
+        if name not in known and close:
+            raise UserError(unknown_model_arg(str(name), model))
+
+
+def unknown_model_arg(name: str, model: str) -> str:
+    known = known_model_args(model == OURS)
+    hint = ""
+    if close := difflib.get_close_matches(name, known_model_args(ours=True), 1, cutoff=0.8):
+        hint = f"did you mean {close[0]}{'' if close[0] in known else f', which --model {OURS} takes'}? "
+    return f"--model_args {name}=…: unknown to --model {model}; {hint}known are {', '.join(known)}"
+
+
+def _check_checkpoint(settings: Mapping[str, Any], model_args: Mapping[str, Any]) -> None:
+    from lm_eval_stereoset.harness.suitable import refuse_config
+    from lm_eval_stereoset.scoring.loading import check_device, check_dtype, one_line
+
+    model, name = settings["model"], model_args.get("pretrained")
+    if not isinstance(name, str) or not name:
+        raise UserError(
+            f"--model {model} needs --model_args pretrained=NAME (a name on the hub, or a folder)"
+        )
+    for key in ("pretrained", "tokenizer", "peft", "delta"):
+        path = model_args.get(key)
+        if isinstance(path, str) and path.startswith(("/", ".", "~")) and not Path(path).exists():
+            raise UserError(f"{path}: no such folder ({key})")  # the hub's complaint about a path is no help
+    check_dtype(model_args.get("dtype"))
+    if model_args.get("gguf_file"):
+        if importlib.util.find_spec("gguf") is None:
+            raise missing_package("gguf", f"the GGUF file {model_args['gguf_file']}")
+        return  # reading its config takes as long as reading the model
+    if model == OURS:
+        return  # says all of this itself
+    if settings.get("device") and ":" not in settings["device"]:
+        check_device(settings["device"])  # of cuda:0 and its like the harness falls back to the CPU by itself
+    from transformers import AutoConfig
+
+    options = {
+        "revision": str(model_args.get("revision") or "main"),
+        "subfolder": model_args.get("subfolder") or "",
+    }
+    trust = bool(model_args.get("trust_remote_code") or settings.get("trust_remote_code"))
+    config = one_line(name, lambda: AutoConfig.from_pretrained(name, trust_remote_code=trust, **options))
+    refuse_config(config)

@@ -1,0 +1,98 @@
+"""The class of our tasks: the harness's own, told what the model that answers really does.
+
+Way of a run: build_all_requests (the model is known from here on, its tokens are counted) -> the model answers ->
+process_results (the document gets what its score depends on, so that logged samples can be scored again).
+"""
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from lm_eval.api.task import ConfigurableTask
+
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.harness import tokens
+from lm_eval_stereoset.harness.answers import own_count
+from lm_eval_stereoset.harness.asking import asking_model
+from lm_eval_stereoset.harness.suitable import refuse_lost_start, refuse_unsuitable
+from lm_eval_stereoset.scoring.describe import Description
+
+logger = logging.getLogger(__name__)
+
+
+class StereoSetTask(ConfigurableTask):
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.descriptions: dict[str, Description] = {}  # by split
+        self.counts: dict[tuple[str, str], list[int]] = {}  # by split and example
+        self.used: Counter[str] = Counter()  # examples of each split, on all processes together
+        # `class` is how the YAML names this class; the harness's TaskConfig does not know it
+        super().__init__(config={key: value for key, value in config.items() if key != "class"})
+
+    def build_all_requests(
+        self,
+        *,
+        limit: int | None = None,
+        samples: list[int] | None = None,
+        cache_requests: bool = False,
+        rewrite_requests_cache: bool = False,
+        **options: Any,
+    ) -> None:
+        if cache_requests:
+            # The harness finds its stored requests by the task's name, whatever the data were, and unpickles them.
+            logger.warning(
+                "%s: --cache_requests is not used; StereoSet's requests are built anew, which takes seconds",
+                self.config.task,
+            )
+        super().build_all_requests(limit=limit, samples=samples, **options)
+        self._note_use(limit, samples)
+        lm = asking_model()
+        if lm is not None:
+            self.answered_by(lm)
+
+    def answered_by(self, lm: Any) -> None:
+        """Takes from the model what its answers will mean; to be called by those who do not use `lm_eval.evaluate`."""
+        refuse_unsuitable(lm)
+        if hasattr(lm, "describe_split"):  # scores documents in its own way and brings its counts
+            self.descriptions = {split: lm.describe_split(split) for split in self.used}
+        else:
+            refuse_lost_start(lm, [str(instance.args[0]) for instance in self.instances])
+            counts, unit = tokens.count(lm, self.instances)
+            found = defaultdict(list)
+            for instance, n in zip(self.instances, counts, strict=True):
+                found[instance.doc["split"], instance.doc["id"]].append(n)
+            self.counts = dict(found)
+            self.descriptions = {split: Description(PLAIN_SCORING[split], unit) for split in self.used}
+        for part in self._provenance():
+            if part["split"] in self.descriptions:
+                part.update(self.descriptions[part["split"]]._asdict())
+
+    def process_results(self, doc: dict[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        own = [own_count(answer) for answer in results]
+        counts = self.counts.get((doc["split"], doc["id"])) if None in own else own
+        if counts is None:
+            raise UserError(
+                f"{self.config.task}: the number of scored tokens is not known, because the requests were not built by "
+                "lm_eval.evaluate; call task.answered_by(model) after build_all_requests"
+            )
+        doc["counts"] = counts  # `doc` is what the harness logs afterwards
+        doc.update(self.descriptions[doc["split"]]._asdict() if doc["split"] in self.descriptions else {})
+        return super().process_results(doc, results)
+
+    def _note_use(self, limit: int | None, samples: list[int] | None) -> None:
+        """Of two processes one may see a single split only; what is recorded must not depend on that."""
+        splits = self.eval_docs["split"]
+        chosen = samples or range(min(int(limit), len(splits)) if limit else len(splits))
+        self.used = Counter(splits[i] for i in chosen)
+        for part in self._provenance():
+            part["used"] = self.used[part["split"]]
+
+    def _provenance(self) -> list[dict[str, Any]]:
+        """What docs.load_docs has written about each split, as the results file will hold it."""
+        return ((self.config.metadata or {}).get("provenance") or {}).get("data") or []
+
+
+PLAIN_SCORING = {
+    "intra": "mean log-likelihood of the sentence",
+    "inter": "mean log-likelihood of the candidate given the context",
+}
