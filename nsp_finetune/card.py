@@ -79,6 +79,8 @@ Pairs (sentence, next sentence) and (sentence, random sentence of another articl
 
 ## Settings
 
+Pairs were cut to {nsp["max_length"]} tokens in training, the longer sentence first.
+
 | setting | value |
 |---|---|
 {values}

@@ -5,7 +5,7 @@ import dataclasses
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lm_eval_stereoset.errors import UserError
@@ -38,12 +38,12 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--held-out", type=float, default=0.05, help="share of articles for validation, and for test"
     )
-    parser.add_argument("--max-articles", type=_positive, help="of each language")
+    parser.add_argument("--max-articles", type=_at_least(1), help="of each language")
     parser.add_argument("--text-column", default="text")
     parser.add_argument("--id-column", default="id")
-    parser.add_argument("--seed", type=int, default=27)
+    parser.add_argument("--seed", type=_at_least(0), default=27)
     parser.add_argument(
-        "--workers", type=_positive, default=os.cpu_count() or 1, help="processes (default: all cores)"
+        "--workers", type=_at_least(1), default=os.cpu_count() or 1, help="processes (default: all cores)"
     )
 
 
@@ -72,8 +72,8 @@ def _add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="DIR")
     parser.add_argument("--pairs", type=Path, required=True, metavar="DIR")
     parser.add_argument("--split", default="test", choices=("train", "validation", "test"))
-    parser.add_argument("--batch-size", type=_positive, default=32)
-    parser.add_argument("--max-examples", type=_positive)
+    parser.add_argument("--batch-size", type=_at_least(1), default=32)
+    parser.add_argument("--max-examples", type=_at_least(1))
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
@@ -86,17 +86,25 @@ def _add_convert(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, is {value}")
-    return value
+def _at_least(least: int) -> Callable[[str], int]:
+    def whole_number(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be a whole number, is {text[:40]!r}") from None
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be at least {least}, is {value}")
+        return value
+
+    return whole_number
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    commands = {"prepare": _prepare, "train": _train, "evaluate": _evaluate, "convert": _convert}
     arguments = get_parser().parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    return globals()[f"_{arguments.command}"](arguments) or 0
+    commands[arguments.command](arguments)
+    return 0
 
 
 def _prepare(arguments: argparse.Namespace) -> None:

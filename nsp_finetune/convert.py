@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import refuse_special
 from lm_eval_stereoset.scoring.nsp_model import NSPModel, fit_head
 from nsp_finetune.models import new_model
 
@@ -47,8 +48,9 @@ def read_state(checkpoint: Path) -> Mapping[str, "torch.Tensor"]:
     """The tensors of a checkpoint. Only weights are unpickled: nothing in the file can run."""
     import torch
 
+    refuse_special(checkpoint)
     if not checkpoint.is_file():
-        raise UserError(f"{checkpoint}: no such file")
+        raise UserError(f"{checkpoint}: {'is a folder' if checkpoint.is_dir() else 'no such file'}")
     try:
         saved: Any = torch.load(checkpoint, map_location="cpu", weights_only=True)
     except Exception as error:  # a pickle that is cut off or refused can raise nearly anything
@@ -58,9 +60,25 @@ def read_state(checkpoint: Path) -> Mapping[str, "torch.Tensor"]:
             f"refused ({type(error).__name__})"
         ) from error
     state = saved.get("model_state_dict", saved) if isinstance(saved, dict) else None
-    if not state or not all(isinstance(value, torch.Tensor) for value in state.values()):
+    if not isinstance(state, dict) or not state:
         raise UserError(f"{checkpoint}: no weights in it (expected a dict with model_state_dict)")
+    for key, value in state.items():
+        if not isinstance(key, str) or not isinstance(value, torch.Tensor):
+            raise UserError(
+                f"{checkpoint}: the entry {str(key)[:80]!r} of its model_state_dict is not a weight"
+            )
+        if not key.endswith(BUFFERS) and not _is_weight(value):
+            raise UserError(
+                f"{checkpoint}: {key} does not hold finite numbers as a weight does; is it damaged?"
+            )
     return state
+
+
+def _is_weight(value: "torch.Tensor") -> bool:
+    import torch
+
+    plain = value.layout == torch.strided and value.device.type == "cpu" and value.is_floating_point()
+    return plain and bool(value.isfinite().all())
 
 
 def split_state(state: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -81,7 +99,7 @@ def split_state(state: Mapping[str, Any], where: str) -> tuple[dict[str, Any], d
 
 def embedding_rows(core_state: Mapping[str, Any]) -> int:
     for key in EMBEDDINGS:
-        if key in core_state:
+        if key in core_state and core_state[key].dim() == 2:
             return core_state[key].shape[0]
     raise UserError("the checkpoint has no token embeddings that are known (wte, shared, embed_tokens)")
 

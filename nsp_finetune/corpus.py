@@ -1,13 +1,13 @@
 """Articles from wherever they are: a hub data set, Parquet, JSON Lines, or a folder of text files."""
 
-import json
+import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import sha256_of
+from lm_eval_stereoset.files import parse_json, read_text, refuse_special, sha256_of
 from lm_eval_stereoset.languages import LANGUAGES
 
 WIKIPEDIA = "wikimedia/wikipedia"
@@ -83,6 +83,10 @@ def _is_named(corpus: str) -> bool:
 def _source(language: str, name: str) -> Source:
     name = name.replace("{language}", language)
     path = Path(name).expanduser()
+    try:
+        refuse_special(path)
+    except OSError as error:
+        raise UserError(f"{name[:200]}: not a valid path ({error.strerror})") from error
     if path.is_file():
         if path.suffix not in SUFFIXES:
             raise UserError(
@@ -90,7 +94,9 @@ def _source(language: str, name: str) -> Source:
             )
         return Source(language, str(path), SUFFIXES[path.suffix], (path,))
     if path.is_dir():
-        files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and not p.is_dir())
+        for file in files:
+            refuse_special(file)
         kinds = {SUFFIXES[p.suffix] for p in files}
         if len(kinds) != 1:
             found = "mixed kinds of files" if kinds else f"no {', '.join(SUFFIXES)} file"
@@ -127,7 +133,8 @@ def _read_hub(source: Source, text_column: str, id_column: str) -> Iterator[Arti
         for row in load_dataset(source.name, source.config, split="train", streaming=True):
             if text_column not in row:
                 raise UserError(f"{source.name}: no column {text_column!r}; it has {', '.join(row)}")
-            yield str(row.get(id_column, number)), _text(row[text_column], f"{source.name}, row {number}")
+            where = f"{source.name}, row {number}"
+            yield _id(row.get(id_column), number), _text(row[text_column], where)
             number += 1
     except (UserError, GeneratorExit):
         raise
@@ -153,38 +160,43 @@ def _read_parquet(path: Path, text_column: str, id_column: str) -> Iterator[Arti
             raise UserError(f"{path}: no column {text_column!r}; it has {', '.join(names)}")
         wanted = [text_column] + [id_column] * (id_column in names)
         number = 0
-        for batch in table.iter_batches(batch_size=256, columns=wanted):
-            texts = batch.column(text_column).to_pylist()
-            ids = (
-                batch.column(id_column).to_pylist()
-                if id_column in names
-                else range(number, number + len(texts))
-            )
-            for article, text in zip(ids, texts, strict=True):
-                yield str(article), _text(text, f"{path}, row {number}")
+        batches = table.iter_batches(batch_size=256, columns=wanted)
+        while True:
+            try:
+                batch = next(batches, None)
+            except (pa.ArrowException, OSError) as error:
+                raise UserError(f"{path}: damaged after row {number} ({error})") from error
+            if batch is None:
+                return
+            for row in batch.to_pylist():
+                yield _id(row.get(id_column), number), _text(row[text_column], f"{path}, row {number}")
                 number += 1
 
 
 def _read_jsonl(path: Path, text_column: str, id_column: str) -> Iterator[Article]:
-    with open(path, "rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            where = f"{path}, line {number}"
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise UserError(f"{where}: not valid JSON; is the file cut off?") from error
-            if not isinstance(row, dict) or text_column not in row:
-                raise UserError(f"{where}: needs an object with {text_column!r} (and {id_column!r})")
-            yield str(row.get(id_column, number)), _text(row[text_column], where)
+    try:
+        with open(path, "rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if number == 1:
+                    line = line.removeprefix(codecs.BOM_UTF8)
+                if not line.strip():
+                    continue
+                where = f"{path}, line {number}"
+                row = parse_json(line, where)
+                if not isinstance(row, dict) or text_column not in row:
+                    raise UserError(f"{where}: needs an object with {text_column!r} (and {id_column!r})")
+                yield _id(row.get(id_column), number), _text(row[text_column], where)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
 def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8 (byte {error.start})") from error
+    return read_text(path).removeprefix("\ufeff")
+
+
+def _id(value: Any, number: int) -> str:
+    """An article without an id is known by its place."""
+    return str(number if value is None else value)
 
 
 def _text(value: Any, where: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.nsp_model import NSPModel, load_nsp_model
 from nsp_finetune.data import batches_by_length, tokenise
 
@@ -33,7 +34,9 @@ class Accuracy:
 
     def __str__(self) -> str:
         interval = f"95 % interval {100 * self.low:.2f} to {100 * self.high:.2f}"
-        return f"{100 * self.accuracy:.2f} % ({interval}; {self.pairs} pairs of {self.articles} articles)"
+        silent = f"; {100 * self.no_answer:.2f} % answered neither 0 nor 1" if self.no_answer else ""
+        counted = f"{self.pairs} pairs of {self.articles} articles{silent}"
+        return f"{100 * self.accuracy:.2f} % ({interval}; {counted})"
 
 
 def accuracy_with_interval(correct: np.ndarray, article: np.ndarray) -> tuple[float, float, float]:
@@ -100,6 +103,11 @@ def model_inputs(tokens: "Dataset") -> "Dataset":
 
 def summarise(result: "torch.Tensor", tokens: "Dataset") -> Accuracy:
     predicted, loss = result.double().cpu().numpy().T
+    if wrong := int((~np.isfinite(loss)).sum()):
+        raise UserError(
+            f"the model's answers to {wrong} of {len(loss)} pairs are not numbers: its weights are damaged, or the "
+            "training has diverged"
+        )
     correct = (predicted == np.asarray(tokens["label"])).astype(float)
     # an article's number is its place in the corpus of its language
     article = np.array(

@@ -4,7 +4,14 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.architecture import untied
 from lm_eval_stereoset.scoring.batching import max_positions
+from lm_eval_stereoset.scoring.checkpoint import (
+    check_folder,
+    one_line,
+    refuse_mismatched,
+    without_load_report,
+)
 from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, hidden_size, new_head
 
 PAD_TOKEN = "<|pad|>"
@@ -22,16 +29,11 @@ def new_model(
     dtype: Any = "float32",
 ) -> NSPModel:
     """`rows`: embedding rows of a checkpoint that will be loaded into it; otherwise they grow as needed."""
-    from transformers import AutoModel, AutoModelForSeq2SeqLM
-
     config = load_config(base, gguf_file)
     tokenizer = load_tokenizer(base, gguf_file)
     family = family or guess_family(config)
-    loader = AutoModelForSeq2SeqLM if family == "seq2seq" else AutoModel
-    try:
-        core = loader.from_pretrained(base, dtype=dtype, **_gguf(gguf_file))
-    except (OSError, ValueError, ImportError) as error:
-        raise UserError(f"{base}: the model cannot be loaded: {error}") from error
+    check_family(family, config)
+    core = load_core(base, family, dtype=dtype, **_gguf(gguf_file))
     if gguf_file is not None:  # its weights are plain ones by now, and are to be saved as such
         core.hf_quantizer = None
         core.config.__dict__.pop("quantization_config", None)
@@ -56,15 +58,29 @@ def new_model(
     return NSPModel(core, None if head is None else head.to(core.dtype), tokenizer, settings)
 
 
+def load_core(base: str, family: str, **options: Any) -> Any:
+    """The model without a head of ours; a checkpoint that lacks weights would have random ones in their place."""
+    from transformers import AutoModel, AutoModelForSeq2SeqLM
+
+    loader = AutoModelForSeq2SeqLM if family == "seq2seq" else AutoModel
+    options |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
+    with without_load_report():
+        core, info = one_line(base, lambda: loader.from_pretrained(base, **options))
+    refuse_mismatched(info, base)
+    # a pooler is not used: our head takes its place
+    lost = sorted(key for key in untied(core, info["missing_keys"]) if not key.startswith("pooler."))
+    if lost:
+        raise UserError(f"{base}: lacks {len(lost)} weights of the model ({lost[0]} …); is it complete?")
+    return core
+
+
 def load_config(base: str, gguf_file: str | None = None) -> Any:
     from transformers import AutoConfig
 
     if looks_like_a_folder(base) and not Path(base).is_dir():
         raise UserError(f"{base}: no such folder")
-    try:
-        return AutoConfig.from_pretrained(base, **_gguf(gguf_file))
-    except (OSError, ValueError, ImportError) as error:
-        raise UserError(f"{base}: no model there that transformers can read: {error}") from error
+    check_folder(base)
+    return one_line(base, lambda: AutoConfig.from_pretrained(base, **_gguf(gguf_file)))
 
 
 def load_tokenizer(base: str, gguf_file: str | None = None) -> Any:
@@ -99,6 +115,24 @@ def guess_family(config: Any) -> str:
         f"a model of type {config.model_type!r} is neither a decoder, an encoder nor text to text; "
         "say --family if you know better"
     )
+
+
+def check_family(family: str, config: Any) -> None:
+    """A family that the architecture cannot be: it would not load, or read a token that has seen nothing."""
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    )
+
+    kind = config.model_type
+    if (family == "seq2seq") != bool(getattr(config, "is_encoder_decoder", False)):
+        raise UserError(f"a model of type {kind!r} cannot be of the family {family}; leave --family out")
+    causal = kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    if family == "encoder" and causal:
+        raise UserError(
+            f"a model of type {kind!r} reads from left to right: its first token, which an encoder's head reads, has "
+            "seen nothing of the pair; choose --family decoder"
+        )
 
 
 def usable_length(core: Any, max_length: int) -> int:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -55,10 +56,12 @@ def prepare(settings: PrepareSettings) -> tuple[dict[str, Any], bool]:
     """Statistics of the pairs, and whether they were there already."""
     if not 0 < settings.held_out < 0.5:
         raise UserError(f"--held-out is a share of articles between 0 and 0.5, not {settings.held_out}")
-    output, inputs = settings.output, settings.inputs()
+    output = settings.output
+    check_output(output)
+    inputs = settings.inputs()
     if (output / "inputs.json").is_file():
         if read_json(output / "inputs.json") == inputs:
-            return read_json(output / "statistics.json"), True
+            return read_statistics(output), True
         raise UserError(
             f"{output} holds pairs made from other inputs or settings; choose another --output or delete it"
         )
@@ -69,8 +72,8 @@ def prepare(settings: PrepareSettings) -> tuple[dict[str, Any], bool]:
     # every sentence is stored once by itself and about four times in pairs
     check_disk(output, int(5.5 * sum(known)))
     building = output.parent / f".{output.name}.building-{os.getpid()}"
-    building.mkdir(parents=True)
     try:
+        building.mkdir(parents=True)
         statistics = build(settings, building)
         write_json(building / "statistics.json", statistics)
         write_json(building / "inputs.json", inputs)
@@ -78,6 +81,11 @@ def prepare(settings: PrepareSettings) -> tuple[dict[str, Any], bool]:
     except OSError as error:
         raise UserError(
             f"cannot write {output}: {error.strerror or error}; nothing was left behind"
+        ) from error
+    except BrokenProcessPool as error:
+        raise UserError(
+            f"a process of --workers {settings.workers} was killed, perhaps for lack of memory; try --workers 1; "
+            "nothing was left behind"
         ) from error
     finally:
         shutil.rmtree(building, ignore_errors=True)
@@ -221,9 +229,20 @@ def check_disk(path: Path, needed: int) -> None:
     free = shutil.disk_usage(path).free
     if free < needed:
         raise UserError(
-            f"too little disk for {path}: about {needed / 1e9:.1f} GB needed, {free / 1e9:.1f} GB free; "
+            f"too little disk for {path}: about {needed / 1e6:,.1f} MB needed, {free / 1e6:,.1f} MB free; "
             "make room or choose another --output"
         )
+
+
+def check_output(output: Path) -> None:
+    """That a folder can be made there, without making it."""
+    try:
+        output.exists()  # raises for a name that is too long
+        parent = next(path for path in output.absolute().parents if path.exists())
+    except OSError as error:
+        raise UserError(f"--output {str(output)[:200]}: not a valid path ({error.strerror})") from error
+    if not parent.is_dir():
+        raise UserError(f"--output {output}: {parent} is not a folder")
 
 
 def remove_leftovers(output: Path) -> None:
@@ -247,3 +266,21 @@ def pair_files(folder: Path, split: str) -> list[Path]:
     if not files:
         raise UserError(f"{folder / split}: no Arrow files; make the pairs anew")
     return files
+
+
+def read_statistics(folder: Path) -> dict[str, Any]:
+    """statistics.json, with what a model card takes from it."""
+    path = folder / "statistics.json"
+    statistics = read_json(path)
+    languages = statistics.get("languages") if isinstance(statistics, dict) else None
+    if not isinstance(languages, dict) or not languages or not all(map(_is_summary, languages.values())):
+        raise UserError(f"{path}: not what prepare writes there; make the pairs anew")
+    return statistics
+
+
+def _is_summary(info: Any) -> bool:
+    return (
+        isinstance(info, dict)
+        and isinstance(info.get("corpus"), str)
+        and all(isinstance(info.get(name), int) for name in ("articles", "sentences"))
+    )

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.errors import UserError, missing_package
 from lm_eval_stereoset.languages import LANGUAGES
 from nsp_finetune.corpus import Article
 
@@ -30,7 +30,7 @@ def load_splitter(language: str) -> Any:
         import nltk
         from nltk.tokenize.punkt import PunktTokenizer
     except ImportError as error:
-        raise UserError("splitting sentences needs NLTK: pip install 'lm-eval-stereoset[nsp]'") from error
+        raise missing_package("nltk", "splitting texts into sentences", extra="nsp") from error
     name = LANGUAGES[language].punkt
     try:
         return PunktTokenizer(name)

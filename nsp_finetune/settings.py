@@ -1,13 +1,15 @@
 """All settings of a training run: defaults, presets (YAML, the paper's values), command line; in that order."""
 
 import dataclasses
+import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import read_text
 
 PRESETS = Path(__file__).parent / "presets"
 
@@ -61,33 +63,26 @@ class TrainSettings:
     tracker: str = _setting("tensorboard", "tensorboard, wandb, or none")
 
     def __post_init__(self) -> None:
-        for name in (
-            "batch_size",
-            "accumulation",
-            "epochs",
-            "cycles",
-            "log_every",
-            "eval_examples",
-            "keep_checkpoints",
-        ):
-            if getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, is {getattr(self, name)}")
-        for name in ("core_lr", "head_lr", "clip"):
-            if not (math.isfinite(getattr(self, name)) and getattr(self, name) > 0):
-                raise UserError(f"{name} must be a number above 0, is {getattr(self, name)}")
-        for name in ("weight_decay", "warmup_steps", "loader_workers", "seed", "patience"):
-            if getattr(self, name) is not None and not getattr(self, name) >= 0:
-                raise UserError(f"{name} must not be below 0, is {getattr(self, name)}")
-        for name in ("max_examples", "eval_every", "test_examples"):
-            if getattr(self, name) is not None and getattr(self, name) < 1:
-                raise UserError(f"{name} must be at least 1, is {getattr(self, name)}")
+        for name, value in vars(self).items():
+            if name in AT_LEAST and value is not None and not AT_LEAST[name] <= value < math.inf:
+                raise UserError(f"{name} must be at least {AT_LEAST[name]}, is {value}")
+            if name in ABOVE_ZERO and not 0 < value < math.inf:
+                raise UserError(f"{name} must be a number above 0, is {value}")
+            if name in CHOICES and value is not None and value not in CHOICES[name]:
+                raise UserError(f"{name} must be one of {', '.join(CHOICES[name])}, is {value!r}")
         if not 0 < self.checkpoint_every <= 1:
             raise UserError(f"checkpoint_every is a share of the run (0 to 1), is {self.checkpoint_every}")
-        for name, allowed in CHOICES.items():
-            if getattr(self, name) not in (*allowed, *([None] if name != "tracker" else [])):
-                raise UserError(f"{name} must be one of {', '.join(allowed)}, is {getattr(self, name)!r}")
+        if self.loader_workers > MOST_WORKERS:
+            raise UserError(f"loader_workers must be at most {MOST_WORKERS}, is {self.loader_workers}")
 
 
+ABOVE_ZERO = ("core_lr", "head_lr", "clip")
+AT_LEAST = {
+    "max_length": 4, "batch_size": 1, "accumulation": 1, "epochs": 1, "cycles": 1, "log_every": 1, "eval_examples": 1,
+    "keep_checkpoints": 1, "max_examples": 1, "eval_every": 1, "test_examples": 1, "weight_decay": 0,
+    "warmup_steps": 0, "loader_workers": 0, "seed": 0, "patience": 0,
+}  # fmt: skip
+MOST_WORKERS = 256
 CHOICES = {
     "family": ("decoder", "encoder", "seq2seq"),
     "pair": ("concatenate", "space", "tokenizer"),
@@ -98,6 +93,20 @@ CHOICES = {
 FREE_ON_RESUME = {"keep_checkpoints", "tracker", "loader_workers", "checkpoint_every", "test_examples"}
 
 
+def refuse_other_run(saved: Mapping[str, Any], now: Mapping[str, Any], checkpoint: Path) -> None:
+    """`saved`, `now`: settings of a checkpoint and of the run that wants to go on from it."""
+    for name, value in now.items():
+        if name in FREE_ON_RESUME or (name in saved and saved[name] == value):
+            continue
+        if name == "mixed_precision" and value is None:  # as accelerate is configured: known only later
+            continue
+        if isinstance(value, str | int | float | None):
+            shown = f"another {name} ({str(saved.get(name))[:80]!r}, now {value!r})"
+        else:
+            shown = f"other {name}"
+        raise UserError(f"{checkpoint} belongs to a run with {shown}; resume with what it was started with")
+
+
 def preset_names() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.yaml"))
 
@@ -105,26 +114,68 @@ def preset_names() -> list[str]:
 def load_settings(preset: str | None, overrides: Mapping[str, Any]) -> TrainSettings:
     """`preset`: a name from nsp_finetune/presets or a YAML file of one's own."""
     values = {} if preset is None else read_yaml(preset)
-    return TrainSettings(**{name: typed(name, value) for name, value in {**values, **overrides}.items()})
+    return TrainSettings(**values | {name: typed(name, value) for name, value in overrides.items()})
 
 
 def read_yaml(preset: str) -> dict[str, Any]:
+    """Settings of a preset or of a user's file: a table of single values, each of the right type."""
     import yaml
 
-    path = PRESETS / f"{preset}.yaml"
-    if not path.is_file():
-        path = Path(preset)
-    if not path.is_file():
-        raise UserError(f"no preset {preset!r}; there are {', '.join(preset_names())}, or give a YAML file")
+    path = PRESETS / f"{preset}.yaml" if preset in preset_names() else Path(preset)
+    if path.suffix not in (".yaml", ".yml") and not _is_there(path):
+        raise UserError(
+            f"no preset {preset[:80]!r}{closest(preset, preset_names())}; there are {', '.join(preset_names())}, "
+            "or give a YAML file"
+        )
+    text = read_text(path).removeprefix("\ufeff")
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        check_table(yaml.compose(text, yaml.SafeLoader), path)
+        values = yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
         raise UserError(f"{path}: not valid YAML: {error}") from error
-    known = {f.name for f in dataclasses.fields(TrainSettings)}
-    if not isinstance(values, dict) or (unknown := sorted(set(map(str, values)) - known)):
-        found = ", ".join(unknown) if isinstance(values, dict) else "no table"
-        raise UserError(f"{path}: unknown setting {found}; known are {', '.join(sorted(known))}")
-    return values
+    except RecursionError as error:
+        raise UserError(f"{path}: nested too deeply; a settings file is a plain table of values") from error
+    except ValueError as error:  # a whole number of more than 4,300 digits, the 45th of a month
+        raise UserError(f"{path}: holds a value that cannot be read ({error})") from error
+    return {name: typed(name, value, f"{path}: ") for name, value in values.items()}
+
+
+def check_table(node: Any, path: Path) -> None:
+    """Names that are known, each once, with a single value: no lists, nothing nested, nothing repeated by reference.
+
+    `node`: what YAML's composer makes of a file, before any value is built.
+    """
+    import yaml
+
+    if node is None:
+        return
+    if not isinstance(node, yaml.MappingNode):
+        raise UserError(f"{path}: must be a table, one setting on a line, such as batch_size: 8")
+    known, seen = [field.name for field in dataclasses.fields(TrainSettings)], set()
+    for key, value in node.value:
+        where = f"{path}, line {key.start_mark.line + 1}"
+        name = key.value if isinstance(key, yaml.ScalarNode) else "of several parts"
+        if name not in known:
+            hint = closest(name, known) or f"; known are {', '.join(sorted(known))}"
+            raise UserError(f"{where}: unknown setting {name[:80]}{hint}")
+        if name in seen:
+            raise UserError(f"{where}: {name} is set twice")
+        if not isinstance(value, yaml.ScalarNode):
+            raise UserError(f"{where}: {name} must be a single value, is a list or table")
+        seen.add(name)
+
+
+def closest(name: str, known: Sequence[str]) -> str:
+    """ "; did you mean …?", or nothing if no name is like it."""
+    found = difflib.get_close_matches(name[:80], known, n=1)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long for a name, or a NUL in it
+        return False
 
 
 def type_of(name: str) -> type:
@@ -135,16 +186,40 @@ def type_of(name: str) -> type:
     )
 
 
-def typed(name: str, value: Any) -> Any:
-    """YAML reads 5e-6 as a text; everything else must be what it says."""
+def typed(name: str, value: Any, where: str = "") -> Any:
+    """YAML reads 5e-6 as a text and no as false; everything else must be what it says."""
     kind = type_of(name)
-    if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
-        return value
+    default = next(f.default for f in dataclasses.fields(TrainSettings) if f.name == name)
+    if value is False and "no" in CHOICES.get(name, ()):
+        return "no"
+    if value is None and default is None:
+        return None
+    if kind in (int, float) and isinstance(value, str | int | float) and not isinstance(value, bool):
+        value = _number(value, kind)
+    if kind is int and isinstance(value, int) and abs(value) >= 2**63:
+        raise UserError(f"{where}{name} is too large a number")
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise UserError(f"{where}{name} must be {KINDS[kind]}, is {str(value)[:80]!r}")
+    if kind is str and not _is_text(value):
+        raise UserError(f"{where}{name} holds a NUL or half a character (a lone surrogate)")
+    return value
+
+
+KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+
+
+def _number(value: str | int | float, kind: type) -> Any:
+    """As the type wanted if nothing of the value is lost, otherwise as it is."""
     try:
-        if kind in (int, float) and not isinstance(value, bool):
-            converted = kind(value)
-            if float(value) == converted:
-                return converted
-    except (TypeError, ValueError):
-        pass
-    raise UserError(f"{name} must be a {kind.__name__}, is {value!r}")
+        converted = kind(value)
+        return converted if isinstance(value, str) or converted == value else value
+    except (ValueError, OverflowError):
+        return value
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in value

@@ -8,8 +8,10 @@ The order of pairs, the batches and their dropout depend on the seed alone, so a
 process or several, and a resumed run is the uninterrupted one.
 """
 
+import logging
 import math
 import shutil
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -23,25 +25,37 @@ from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
 from nsp_finetune import checkpoints
 from nsp_finetune.card import base_name, model_card
 from nsp_finetune.curve import draw
-from nsp_finetune.data import plan_epoch, share_of, tokenise
+from nsp_finetune.data import fingerprint, plan_epoch, share_of, tokenise, tokenizer_state
 from nsp_finetune.evaluate import answers, by_language, model_inputs, summarise
-from nsp_finetune.prepare import check_disk
-from nsp_finetune.settings import FREE_ON_RESUME, TrainSettings
-from nsp_finetune.start import check_before, get_accelerator, get_model, get_optimizer
+from nsp_finetune.lengths import long_test_pairs
+from nsp_finetune.prepare import check_disk, read_statistics
+from nsp_finetune.settings import TrainSettings, refuse_other_run
+from nsp_finetune.start import (
+    check_before,
+    finished_before,
+    get_accelerator,
+    get_model,
+    get_optimizer,
+    is_first_process,
+    run_folder,
+)
+from nsp_finetune.state import read_state, write_state
 
 if TYPE_CHECKING:
     import torch
     from datasets import Dataset
 
+logger = logging.getLogger(__name__)
+
 
 class Run:
-    """A run between its first and last step. `progress` is all of it that accelerate does not save."""
+    """A run between its first and last step. Checkpoints hold `progress` and `state()`."""
 
     def __init__(self, settings: TrainSettings, pairs: Path, output: Path, resume: bool):
         import torch
 
         self.settings, self.pairs, self.output = settings, pairs, output
-        self.folder = output.with_name(f"{output.name}.run")
+        self.folder = run_folder(output)
         check_before(settings, pairs, output, self.folder, resume)
         self.accelerator = get_accelerator(settings, self.folder)
         self.plain = get_model(settings)
@@ -52,6 +66,8 @@ class Run:
         if self.accelerator.is_main_process:  # what cannot be saved is found out now, not at the end
             self.plain.save(self.folder / "trial")
             shutil.rmtree(self.folder / "trial")
+            for line in long_test_pairs(self.plain, read_statistics(pairs)["languages"]):
+                self.accelerator.print(line)
         with self.accelerator.main_process_first():
             cache = self.folder / "tokens"
             self.tokens = tokenise(self.plain, pairs, "train", cache, settings.max_examples)
@@ -63,9 +79,13 @@ class Run:
         self.total = self.steps_per_epoch * settings.epochs
         optimizer, self.scheduler = get_optimizer(self.plain, settings, self.total)
         self.model, self.optimizer = self.accelerator.prepare(self.plain, optimizer)
-        self.accelerator.register_for_checkpointing(self.scheduler)
         self.progress: dict[str, Any] = {
-            "settings": asdict(settings) | {"pairs": read_json(pairs / "inputs.json")},
+            "settings": asdict(settings)
+            | {
+                "mixed_precision": self.accelerator.mixed_precision,
+                "pairs": read_json(pairs / "inputs.json"),
+                "tokenizer": fingerprint(tokenizer_state(self.plain.tokenizer)),
+            },
             "step": 0,
             "examples": 0,
             "window": [0.0] * 4,  # sums since the last point of the curve: loss, right, no answer, pairs
@@ -88,17 +108,16 @@ class Run:
             checkpoints.newest(self.folder / "checkpoints") if self.accelerator.is_main_process else None
         ]
         checkpoint = broadcast_object_list(found)[0]
+        if self.accelerator.is_main_process:
+            checkpoints.clear_leftovers(self.folder / "checkpoints")
         if checkpoint is None:
             self.accelerator.print("no whole checkpoint yet: starting at the beginning")
             return
         progress = checkpoints.read_progress(checkpoint)
-        for name, value in self.progress["settings"].items():
-            if name not in FREE_ON_RESUME and progress["settings"].get(name) != value:
-                raise UserError(
-                    f"{checkpoint} belongs to a run with another {name} ({progress['settings'].get(name)!r}, "
-                    f"now {value!r}); resume with the same settings"
-                )
-        self.accelerator.load_state(str(checkpoint))
+        refuse_other_run(progress["settings"], self.progress["settings"], checkpoint)
+        if progress["step"] > self.total:
+            raise UserError(f"{checkpoint}: is at step {progress['step']} of a run of {self.total} steps")
+        read_state(checkpoint, *self.state())
         self.progress = progress
         self.accelerator.print(f"resumed from {checkpoint}, step {progress['step']} of {self.total}")
 
@@ -110,29 +129,32 @@ class Run:
         every = self.settings.eval_every
         eval_steps = max(1, math.ceil(self.total / 20) if every is None else round(every / step_size))
         save_steps = max(1, math.ceil(self.total * self.settings.checkpoint_every))
-        self.bar = tqdm(
-            total=self.total * step_size,
-            initial=self.progress["step"] * step_size,
+        with tqdm(
+            total=len(self.tokens) * self.settings.epochs,
+            initial=self.progress["examples"],
             unit=" pairs",
             desc="training",
             disable=not self.accelerator.is_local_main_process,
-        )
-        while self.progress["step"] < self.total and not self.progress["stopped"]:
-            for step, batches in self.epoch():
-                self.optimise(step, batches)
-                self.progress["step"] = step + 1
-                last = step + 1 == self.total
-                if last or (step + 1) % log_steps == 0:
-                    self.log()
-                if last or (step + 1) % eval_steps == 0:
-                    self.validate()
-                if self.progress["stopped"] and self.collect()[3]:
-                    self.log()  # what has come since the last point of the curve
-                if last or self.progress["stopped"] or (step + 1) % save_steps == 0:
-                    self.save()
-                if self.progress["stopped"]:
-                    break
-        self.bar.close()
+        ) as self.bar:
+            while self.progress["step"] < self.total and not self.progress["stopped"]:
+                for step, batches in self.epoch():
+                    self.optimise(step, batches)
+                    self.progress["step"] = step + 1
+                    self.look_and_save(step + 1, log_steps, eval_steps, save_steps)
+                    if self.progress["stopped"]:
+                        break
+
+    def look_and_save(self, done: int, log_steps: int, eval_steps: int, save_steps: int) -> None:
+        """What is due after a step: a point of the curve, a validation, a checkpoint; all of them after the last."""
+        last = done == self.total
+        if last or done % log_steps == 0:
+            self.log()
+        if last or done % eval_steps == 0:
+            self.validate()
+        if self.progress["stopped"] and self.collect()[3]:
+            self.log()  # what has come since the last point of the curve
+        if last or self.progress["stopped"] or done % save_steps == 0:
+            self.save()
 
     def epoch(self):
         """(number of the step, its batches on this process with the size of the whole step) from where we are."""
@@ -228,7 +250,8 @@ class Run:
         """Accuracy on validation pairs; the best weights are kept if the run may stop early."""
         result = summarise(self.evaluate(self.validation, self.model), self.validation)
         self.note("validation", asdict(result))
-        self.accelerator.print(f"\n{self.progress['examples']} pairs: validation accuracy {result}")
+        if self.accelerator.is_main_process:
+            self.bar.write(f"{self.progress['examples']} pairs: validation accuracy {result}")
         if not self.settings.patience:
             return
         if self.progress["best"] is None or result.accuracy > self.progress["best"]:
@@ -242,7 +265,15 @@ class Run:
     def note(self, name: str, point: dict[str, Any]) -> None:
         self.progress["history"][name].append({"examples": self.progress["examples"], **point})
         tracked = {f"{name}/{key}": value for key, value in point.items() if math.isfinite(value)}
-        self.accelerator.log(tracked, step=self.progress["examples"])
+        self.track(lambda: self.accelerator.log(tracked, step=self.progress["examples"]))
+
+    def track(self, action: Callable[[], None]) -> None:
+        """A tracker that cannot write, on a full disk for instance, does not end the run."""
+        try:
+            action()
+        except OSError as error:
+            reason = error.strerror or error
+            logger.warning("the tracker cannot write (%s): its curves lack what comes now", reason)
 
     def evaluate(self, tokens: "Dataset", model: Any) -> "torch.Tensor":
         accelerator = self.accelerator
@@ -262,12 +293,21 @@ class Run:
     def save(self) -> None:
         if not math.isfinite(self.collect()[0]):
             raise UserError(self.diverged())  # rather than push good checkpoints out
-        folder, keep = self.folder / "checkpoints", self.settings.keep_checkpoints
-        checkpoints.save(self.accelerator, folder, self.progress["step"], self.progress, keep)
+        checkpoints.save(
+            self.accelerator,
+            self.folder / "checkpoints",
+            self.progress,
+            self.settings.keep_checkpoints,
+            lambda folder: write_state(folder, *self.state()),
+        )
+
+    def state(self) -> tuple[Any, ...]:
+        """All that changes from step to step, besides `progress`."""
+        return self.plain, self.optimizer, self.scheduler, self.accelerator.scaler
 
     def finish(self) -> dict[str, Any]:
         """Test accuracy, then the model folder with card and curve."""
-        if self.settings.patience and (self.folder / "best").is_dir():
+        if self.settings.patience:  # the last validation, if no other, has saved its weights there
             self.accelerator.wait_for_everyone()
             self.plain = load_nsp_model(self.folder / "best", device=self.accelerator.device)
             self.model = self.plain
@@ -276,7 +316,7 @@ class Run:
         self.accelerator.print(f"test accuracy {result['all']}")
         if self.accelerator.is_main_process:
             self.plain.save(self.output, lambda folder: self.describe(folder, accuracy))
-        self.accelerator.end_training()
+        self.track(self.accelerator.end_training)
         return accuracy
 
     def describe(self, folder: Path, accuracy: dict[str, Any]) -> None:
@@ -286,7 +326,7 @@ class Run:
             folder / "learning_curve.png",
             f"next-sentence prediction, {base_name(settings.base)}",
         )
-        statistics = read_json(self.pairs / "statistics.json")
+        statistics = read_statistics(self.pairs)
         card = model_card(
             settings, asdict(self.plain.settings), statistics, accuracy, progress["examples"], self.output
         )
@@ -301,6 +341,10 @@ def dropout_seed(seed: int, step: int, batch: int) -> int:
 
 def train(settings: TrainSettings, pairs: Path, output: Path, resume: bool = False) -> dict[str, Any]:
     """Test accuracy by language (and "all")."""
+    if resume and (accuracy := finished_before(settings, output)) is not None:
+        if is_first_process():
+            print(f"{output}: this run has come to its end already; nothing to do")
+        return accuracy
     run = Run(settings, pairs, output, resume)
     run.train()
     return run.finish()

@@ -1,31 +1,20 @@
 """A small corpus with something to learn in it, its pairs, and tiny untrained models of each family."""
 
-import json
 import os
-import random
+import shutil
 from pathlib import Path
 
 import pytest
-
-TOPICS = {
-    "sea": "ship harbour wave sailor anchor captain storm island",
-    "kitchen": "soup onion pepper oven cook plate bread spoon",
-    "garden": "flower spade seed hedge lawn rose bee soil",
-    "music": "violin melody choir drum singer chord concert flute",
-}
-FRAME = "the {} and the {} saw a {}"
+from nsp_small_corpus import TOPICS, write_corpus
 
 
-def write_corpus(path: Path, articles: int, sentences: int = 6, seed: int = 0) -> Path:
-    """Articles about one topic each: whether two sentences belong together can be told from their words."""
-    generator = random.Random(seed)
-    topics = [words.split() for words in TOPICS.values()]
-    with open(path, "w", encoding="utf-8") as out:
-        for number in range(articles):
-            words = topics[number % len(topics)]
-            text = [FRAME.format(*generator.sample(words, 3)).capitalize() + "." for _ in range(sentences)]
-            out.write(json.dumps({"id": f"article {number}", "text": " ".join(text)}) + "\n")
-    return path
+@pytest.fixture(autouse=True)
+def one_accelerator_at_a_time(monkeypatch):
+    from accelerate.state import AcceleratorState
+
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    yield
+    AcceleratorState._reset_state(True)
 
 
 @pytest.fixture(scope="session")
@@ -103,3 +92,25 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         model.save_pretrained(folder / family)
         tokenizer.save_pretrained(folder / family)
     return {family: folder / family for family in made}
+
+
+@pytest.fixture(scope="session")
+def finished(bases: dict[str, Path], pairs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model of a short text-to-text run; its checkpoints are in the folder with .run beside it."""
+    from accelerate.state import AcceleratorState
+    from nsp_runs import short
+
+    from nsp_finetune.train import train
+
+    os.environ["ACCELERATE_USE_CPU"] = "true"
+    folder = tmp_path_factory.mktemp("finished") / "model"
+    train(short(bases, "seq2seq"), pairs, folder)
+    AcceleratorState._reset_state(True)
+    return folder
+
+
+@pytest.fixture
+def copied(finished: Path, tmp_path: Path) -> Path:
+    """A run whose model was lost after its last checkpoint."""
+    shutil.copytree(finished.with_name("model.run"), tmp_path / "model.run")
+    return tmp_path / "model"

@@ -125,3 +125,58 @@ def test_other_column_names_can_be_given_and_a_missing_one_is_named(tmp_path):
     assert next(read(source, "id", "text")) == ("Eins. Zwei.", "1")
     with pytest.raises(UserError, match="no column 'body'; it has id, text"):
         next(read(source, "body"))
+
+
+def test_byte_order_mark_is_no_part_of_the_text(tmp_path):
+    path = write_jsonl(tmp_path / "a.jsonl")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    (source,) = resolve([f"de={path}"], [])
+    assert list(read(source)) == ARTICLES
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_bytes(b"\xef\xbb\xbfEins.")
+    (source,) = resolve([f"de={tmp_path / 'texts'}"], [])
+    assert list(read(source)) == [("a.txt", "Eins.")]
+
+
+def test_articles_without_an_id_are_known_by_their_place(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": null, "text": "Eins."}\n{"text": "Zwei."}\n')
+    (source,) = resolve([f"de={tmp_path / 'a.jsonl'}"], [])
+    assert list(read(source)) == [("1", "Eins."), ("2", "Zwei.")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b'{"id": 1, "text": "a \\ud800 b"}', "line 3: a text holds half a character"),
+        (b'{"id": "\\udc00", "text": "a"}', "line 3: a text holds half a character"),
+        (b'{"id": ' + b"9" * 6000 + b', "text": "a"}', "line 3: holds a whole number with too many digits"),
+        (b"[" * 100_000, "line 3: not valid JSON .nested too deeply"),
+        ("{}".encode("utf-16"), "line 3: not UTF-8"),
+    ],
+)
+def test_line_that_cannot_be_text_is_named(line, message, tmp_path):
+    path = write_jsonl(tmp_path / "a.jsonl")
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    (source,) = resolve([f"de={path}"], [])
+    with pytest.raises(UserError, match=message):
+        list(read(source))
+
+
+def test_pipes_and_devices_are_no_corpora(tmp_path):
+    import os
+
+    (tmp_path / "texts").mkdir()
+    for path in (tmp_path / "a.jsonl", tmp_path / "texts" / "a.txt"):
+        os.mkfifo(path)
+    for name in (tmp_path / "a.jsonl", tmp_path / "texts", "/dev/zero"):
+        with pytest.raises(UserError, match="is a pipe, socket or device"):
+            resolve([f"de={name}"], [])
+
+
+def test_parquet_file_damaged_in_the_middle_is_named(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet")
+    content = path.read_bytes()
+    path.write_bytes(content[:20] + bytes(byte ^ 0xFF for byte in content[20:90]) + content[90:])
+    (source,) = resolve([f"de={path}"], [])
+    with pytest.raises(UserError, match=r"a\.parquet: damaged after row 0"):
+        list(read(source))

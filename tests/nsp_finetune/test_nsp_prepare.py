@@ -240,7 +240,7 @@ def test_too_little_disk_is_said_before_any_work(tmp_path, monkeypatch):
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10**12, 10**12, 1000))
     monkeypatch.setattr(prepare_module, "split_corpus", lambda *_: pytest.fail("started"))
-    with pytest.raises(UserError, match=r"too little disk .* 0\.0 GB free"):
+    with pytest.raises(UserError, match=r"too little disk .* 0\.0 MB free"):
         made(tmp_path, [f"en={corpus}"])
 
 
@@ -269,3 +269,32 @@ def test_percentiles_from_counts():
     counts = np.zeros(200, dtype=np.int64)
     counts[1:101] = 1
     assert percentiles(counts) == {"p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 95, "p99": 99}
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("en.jsonl/pairs", "is not a folder"),
+        ("/dev/null/pairs", "is not a folder"),
+        ("y" * 300, "not a valid path"),
+    ],
+)
+def test_output_where_no_folder_can_be_is_one_line(output, message, tmp_path):
+    corpus = numbered_corpus(tmp_path / "en.jsonl", 60)
+    settings = PrepareSettings(tuple(resolve([f"en={corpus}"], [])), tmp_path / output, workers=1)
+    with pytest.raises(UserError, match=message):
+        prepare(settings)
+
+
+def test_killed_worker_is_one_line_and_leaves_nothing(tmp_path, monkeypatch):
+    from concurrent.futures.process import BrokenProcessPool
+
+    def killed(*_):
+        raise BrokenProcessPool("A process in the process pool was terminated abruptly")
+
+    monkeypatch.setattr(prepare_module, "split_corpus", killed)
+    corpus = numbered_corpus(tmp_path / "en.jsonl", 60)
+    settings = PrepareSettings(tuple(resolve([f"en={corpus}"], [])), tmp_path / "out", workers=2)
+    with pytest.raises(UserError, match=r"a process of --workers 2 was killed.*try --workers 1"):
+        prepare(settings)
+    assert [path.name for path in tmp_path.iterdir()] == ["en.jsonl"]

@@ -1,50 +1,20 @@
 """Training: it learns, comes out the same on one process or two, and goes on after a kill as if nothing had been."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 from collections import namedtuple
-from pathlib import Path
 
 import numpy as np
 import pytest
+from nsp_runs import ENVIRONMENT, SHORT, arguments, short, weights
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
-from nsp_finetune import checkpoints
 from nsp_finetune.evaluate import accuracy_with_interval, evaluate
 from nsp_finetune.settings import TrainSettings
 from nsp_finetune.train import Run, train
-
-ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-SHORT = {
-    "batch_size": 4, "accumulation": 2, "max_examples": 84, "core_lr": 1e-3, "log_every": 8, "eval_every": 40,
-    "eval_examples": 24, "test_examples": 40, "tracker": "none", "checkpoint_every": 0.25,
-}  # fmt: skip
-
-
-def arguments(values: dict) -> list[str]:
-    return [part for name, value in values.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-
-
-@pytest.fixture(autouse=True)
-def one_accelerator_at_a_time(monkeypatch):
-    from accelerate.state import AcceleratorState
-
-    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    yield
-    AcceleratorState._reset_state(True)
-
-
-def short(bases, family="decoder", **changes) -> TrainSettings:
-    return TrainSettings(base=str(bases[family]), **SHORT | changes)
-
-
-def weights(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.safetensors"))}
 
 
 @pytest.mark.parametrize("family", ["decoder", "encoder", "seq2seq"])
@@ -108,91 +78,6 @@ def test_two_processes_have_the_loss_curve_of_one(family, rate, bases, pairs, tm
     assert losses[1] == pytest.approx(losses[0], abs=1e-5)
     assert two["test"]["all"]["accuracy"] == one["test"]["all"]["accuracy"]
     assert two["history"]["validation"][-1]["accuracy"] == one["history"]["validation"][-1]["accuracy"]
-
-
-def test_run_killed_at_three_points_ends_with_the_same_weights(bases, pairs, tmp_path):
-    settings = short(bases, epochs=2)  # 22 steps, checkpoints after 6, 12, 18, 22
-    train(settings, pairs, tmp_path / "whole")
-    script = Path(__file__).with_name("nsp_killed_run.py")
-    options = [
-        "--base",
-        settings.base,
-        "--pairs",
-        str(pairs),
-        "--output",
-        str(tmp_path / "killed"),
-        "--epochs",
-        "2",
-    ]
-    options += arguments(SHORT)
-    folder = tmp_path / "killed.run" / "checkpoints"
-    for point, left in (("step=3", None), ("checkpoint=12", "step-000000006"), ("step=15", "step-000000012")):
-        command = [sys.executable, str(script), point, *options, *([] if point == "step=3" else ["--resume"])]
-        run = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
-        assert run.returncode == -9, run.stderr
-        newest = checkpoints.newest(folder)
-        assert (newest.name if newest else None) == left
-        assert not (tmp_path / "killed").exists()
-    train(settings, pairs, tmp_path / "killed", resume=True)
-    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
-    histories = [
-        json.loads((tmp_path / n / "training.json").read_text())["history"] for n in ("whole", "killed")
-    ]
-    assert histories[0] == histories[1]
-
-
-@pytest.fixture(scope="module")
-def finished(bases, pairs, tmp_path_factory) -> Path:
-    from accelerate.state import AcceleratorState
-
-    os.environ["ACCELERATE_USE_CPU"] = "true"
-    folder = tmp_path_factory.mktemp("finished") / "model"
-    train(short(bases, "seq2seq"), pairs, folder)
-    AcceleratorState._reset_state(True)
-    return folder
-
-
-@pytest.fixture
-def copied(finished, tmp_path) -> Path:
-    """A run whose model was lost after its last checkpoint."""
-    shutil.copytree(finished.with_name("model.run"), tmp_path / "model.run")
-    return tmp_path / "model"
-
-
-def test_newest_checkpoints_are_kept(finished):
-    names = sorted(path.name for path in (finished.with_name("model.run") / "checkpoints").iterdir())
-    assert names == ["step-000000009", "step-000000011"]
-
-
-@pytest.mark.parametrize("damage", ["cut", "flipped", "missing", "manifest"])
-def test_damaged_checkpoint_is_passed_over_for_the_one_before(damage, copied, finished, bases, pairs, caplog):
-    folder = copied.with_name("model.run") / "checkpoints"
-    victim = folder / "step-000000011" / "model.safetensors"
-    content = victim.read_bytes()
-    if damage == "cut":
-        victim.write_bytes(content[: len(content) // 2])
-    elif damage == "flipped":
-        victim.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    elif damage == "missing":
-        victim.unlink()
-    else:
-        (victim.parent / checkpoints.MANIFEST).unlink()
-    assert checkpoints.newest(folder).name == "step-000000009"
-    assert "step-000000011 is not whole" in caplog.text
-    if damage == "cut":
-        train(short(bases, "seq2seq"), pairs, copied, resume=True)
-        assert weights(copied) == weights(finished)
-
-
-def test_resuming_with_other_settings_is_refused(copied, bases, pairs):
-    with pytest.raises(UserError, match=r"belongs to a run with another core_lr \(0\.001, now 0\.5\)"):
-        train(short(bases, "seq2seq", core_lr=0.5), pairs, copied, resume=True)
-
-
-def test_existing_run_is_not_overwritten(finished, copied, bases, pairs):
-    for output in (finished, copied):
-        with pytest.raises(UserError, match="holds a run already"):
-            train(short(bases, "seq2seq"), pairs, output)
 
 
 def test_text_to_text_accuracy_costs_no_second_pass(bases, pairs, tmp_path, monkeypatch):
