@@ -1,14 +1,13 @@
 """The last step: strict examples and their tasks, by the same route as `stereoset data add`."""
 
-import json
-import tempfile
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import Example, iter_lines, read_examples, write_examples
+from lm_eval_stereoset.data.format import Example, encoded, iter_lines, parse_example
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import parse_json
 from translation.checks import KINDS, NEVER, problems
 from translation.folder import Folder
 
@@ -22,10 +21,21 @@ class Built:
 
 
 def build(
-    folder: Folder, name: str, english_sizes: Mapping[str, int], drop_unresolved: bool = False
+    folder: Folder,
+    name: str,
+    english_sizes: Mapping[str, int],
+    drop_unresolved: bool = False,
+    replace: bool = False,
 ) -> Built:
     """Adds the data set and its tasks; an example that may never get into data stops it or is left out."""
-    from lm_eval_stereoset.harness.own_tasks import write_own_tasks
+    with folder.alone():  # what is checked is what goes in
+        return _build(folder, name, english_sizes, drop_unresolved, replace)
+
+
+def _build(
+    folder: Folder, name: str, english_sizes: Mapping[str, int], drop_unresolved: bool, replace: bool
+) -> Built:
+    from lm_eval_stereoset.harness.own_tasks import own_task_names
 
     folder.notice_edits(adopt=True)
     data = folder.read()
@@ -45,28 +55,40 @@ def build(
     usable = {s: [e for e in examples if (s, e.id) not in unresolved] for s, examples in data.items()}
     seen = {split: len(_dropped(folder, split) | {e.id for e in data[split]}) for split in data}
     partial = {split: size for split, size in english_sizes.items() if seen.get(split, size) < size}
-    datasets = _add(usable, folder, name, partial)
-    return Built(datasets, write_own_tasks(name), [id_ for _, id_ in unresolved], partial)
+    datasets = _add(usable, folder, name, partial, replace)
+    return Built(datasets, own_task_names(name), [id_ for _, id_ in unresolved], partial)
 
 
 def _dropped(folder: Folder, split: str) -> set[str]:
     """What a person or a rule has dropped was translated: without it a data set is still whole."""
     found = {id_ for (s, id_), review in folder.reviewed().items() if s == split and review.after is None}
     path = folder.beside("changes.jsonl")
-    lines = [json.loads(line) for _, line in iter_lines(path)] if path.is_file() else []
-    return found | {x["example"] for x in lines if x["column"] is None and x.get("split") == split}
+    for number, line in iter_lines(path) if path.is_file() else ():
+        change = parse_json(line, f"{path}, line {number}")
+        if not isinstance(change, dict) or not isinstance(change.get("example"), str):
+            raise UserError(f"{path}, line {number}: not a change; run `stereoset translate repair` again")
+        if change.get("column") is None and change.get("split") == split:
+            found.add(change["example"])
+    return found
 
 
 def _add(
-    data: dict[str, list[Example]], folder: Folder, name: str, partial: Mapping[str, int]
+    data: dict[str, list[Example]], folder: Folder, name: str, partial: Mapping[str, int], replace: bool
 ) -> list[store.Dataset]:
-    with tempfile.TemporaryDirectory() as parent:
-        # The folder's name becomes part of the data's provenance; one per split, for versions of their own.
-        staging = {s: Path(parent) / s / (folder.path.resolve().parent.name or "translation") for s in data}
-        for split, examples in data.items():
-            if not examples:
-                raise UserError(f"no {split} example is left")
-            write_examples(staging[split] / split / f"{name}.jsonl", examples)
-            read_examples(staging[split] / split / f"{name}.jsonl", split)  # both are valid, or none goes in
-        versions = {split: f"partial {len(data[split])} of {size}" for split, size in partial.items()}
-        return [d for split in data for d in store.add(staging[split], name, versions.get(split))]
+    """Into the data folder, as `stereoset data add` does it: both splits are valid, or none goes in."""
+    from lm_eval_stereoset.harness.own_tasks import own_task_files
+
+    store.refuse_language(name, folder.path)
+    place = folder.path.resolve()
+    source = f"translated in {place.parent.name or 'a folder'}"
+    origins = {}
+    for split, examples in data.items():
+        if not examples:
+            raise UserError(f"no {split} example is left")
+        for example in examples:
+            parse_example(example.to_dict(), split, f"{folder.file(split)}, example {example.id}")
+        version = f"sha256:{hashlib.sha256(encoded(examples)).hexdigest()[:12]}"
+        if split in partial:
+            version = f"partial {len(examples)} of {partial[split]}"
+        origins[split] = store.Origin(source, version, f"translate build {place}")
+    return store.take_in(name, data, origins, replace, own_task_files)

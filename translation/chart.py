@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import atomic_write
 from translation.steps import StepCounts
 
@@ -12,6 +13,22 @@ TERMS = 20  # as many as stay readable; the table has all
 
 def draw(steps: list[StepCounts], language: str, path: Path) -> None:
     """Bars per step on the left; per target term, first step against last, on the right."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):  # a $ in a target term is no formula
+        _draw(steps, language, path)
+
+
+def refuse_format(path: Path) -> None:
+    """Said before anything is counted, and not by matplotlib after it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    known = FigureCanvasAgg.get_supported_filetypes()
+    if path.suffix and path.suffix.lstrip(".").lower() not in known:
+        raise UserError(f"--picture {path}: no such kind of picture; take one of {', '.join(sorted(known))}")
+
+
+def _draw(steps: list[StepCounts], language: str, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -24,7 +41,7 @@ def draw(steps: list[StepCounts], language: str, path: Path) -> None:
         _per_term(ax, steps, split)
     figure.suptitle(f"StereoSet in {language}: examples whose target does not occur in the context")
     with atomic_write(path, "wb") as handle:
-        figure.savefig(handle, dpi=130, format=Path(path).suffix.lstrip(".") or "png")
+        figure.savefig(handle, dpi=130, format=Path(path).suffix.lstrip(".").lower() or "png")
 
 
 def _per_step(ax, steps: list[StepCounts], splits: list[str]) -> None:

@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lm_eval_stereoset.data.format import BLANK, Example, split_of
+from lm_eval_stereoset.data.census import has_invisible
+from lm_eval_stereoset.data.format import BLANK, Example, damage, split_of, visible
 from translation.columns import rebuilt, target_missing, texts
+from translation.sheet import ERROR_VALUE
 
 NEVER, PERSON, NOTE = "never", "person", "note"
 
@@ -26,6 +28,7 @@ class Kind:
 KINDS = {
     "blank_missing": Kind(NEVER, "BLANK is missing in the context"),
     "empty": Kind(NEVER, "a translation is empty"),
+    "damaged": Kind(NEVER, "a text holds NUL, U+FFFD or a spreadsheet's error (#NAME?)"),
     "blank_count": Kind(PERSON, "more or fewer BLANKs than in English"),
     "blank_inflected": Kind(PERSON, "BLANK is glued to an ending or another word"),
     "blank_elsewhere": Kind(PERSON, "BLANK in a text whose English has none"),
@@ -38,6 +41,7 @@ KINDS = {
     "quote_as_apostrophe": Kind(PERSON, "a quotation mark stands for an apostrophe"),
     "several_words": Kind(NOTE, "a candidate word is several words"),
     "no_break_space": Kind(NOTE, "a no-break space"),
+    "invisible": Kind(NOTE, "a zero-width or control character"),
 }
 
 GLUED = re.compile(rf"\w[.,!?;:-]*{BLANK}|{BLANK}[^\s]*\w")  # BLANKed, sometimes.BLANK, BLANK"tı
@@ -49,8 +53,12 @@ def problems(example: Example, english: Example | None = None) -> list[str]:
     """The kinds of problems of one example; some can only be seen beside its English."""
     found = set(_blank_problems(example, english)) if split_of(example) == "intra" else set()
     for column, text in texts(example):
-        if not text.strip():
+        if not visible(text):
             found.add("empty")
+        if damage(text) or ERROR_VALUE.fullmatch(text.strip()):
+            found.add("damaged")
+        if has_invisible(text):
+            found.add("invisible")
         if QUOTE.search(text):
             found.add("quote_as_apostrophe")
         if NO_BREAK.search(text):
@@ -67,9 +75,15 @@ def problems(example: Example, english: Example | None = None) -> list[str]:
     if rebuilt(example) != example:
         found.add("sentence_differs")
     answers = [c.sentence if c.word is None else c.word for c in example.candidates]
-    if len(set(answers)) < 3:
+    if len(set(map(_visible_part, answers))) < 3:
         found.add("identical_candidates")
     return [kind for kind in KINDS if kind in found]
+
+
+def _visible_part(text: str) -> str:
+    """Two words that only differ in what nobody sees are the same word to a reader."""
+    shown = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf"))
+    return unicodedata.normalize("NFC", " ".join(shown.split()))
 
 
 def _blank_problems(example: Example, english: Example | None) -> Iterable[str]:

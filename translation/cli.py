@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int | None:
     args = build_parser().parse_args(argv)
     from translation import commands
 
-    return getattr(commands, f"do_{args.command}")(args)
+    return commands.run(args)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -121,6 +121,7 @@ def _build_options(step: argparse.ArgumentParser) -> None:
     step.add_argument("--input", type=Path, metavar="DIR", help="default: repaired in --dir")
     step.add_argument("--as", dest="name", metavar="CODE", help="add it under another code, e.g. de_mine")
     step.add_argument("--drop-unresolved", action="store_true", help="leave out what may never get into data")
+    step.add_argument("--replace", action="store_true", help="in place of data from elsewhere that is there")
 
 
 if __name__ == "__main__":

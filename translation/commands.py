@@ -5,66 +5,35 @@ import re
 import sys
 from pathlib import Path
 
+from lm_eval_stereoset.data.facts import is_stereoset
 from lm_eval_stereoset.data.format import SPLITS
-from lm_eval_stereoset.data.store import data_folder, file_in
+from lm_eval_stereoset.data.store import LANGUAGE_CODE
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import write_json
 from translation import backends, checks, rules, steps
 from translation import plan as planning
 from translation.backends import Backend
-from translation.folder import Folder, read_translated
+from translation.folder import Folder, json_bytes
+from translation.inputs import english_if_there, input_folder, refuse_outputs, working_folder
+from translation.lenient import read_translated
 from translation.memory import Memory
 from translation.run import too_long, translate
 from translation.source import (
     SOURCE_LANGUAGE,
     assemble,
-    by_id,
     load_english,
     words_that_differ,
 )
 
-LANGUAGE_CODE = r"[a-z]{2,3}(_[a-z0-9]+)*"  # as `stereoset data add` takes it
 
-
-def working_folder(args: argparse.Namespace) -> Path:
-    return args.dir or Path(f"stereoset-{args.language}")
-
-
-def input_folder(args: argparse.Namespace, *default: str) -> Folder:
-    """The folder asked for, else the first default of the working folder that is there."""
-    if args.input is not None:
-        return Folder(args.input, args.language)
-    candidates = [Folder(working_folder(args) / name, args.language) for name in default]
-    for folder in candidates:
-        if any(folder.file(split).is_file() for split in SPLITS):
-            return folder
-    raise UserError(
-        f"nothing translated in {candidates[0].path}; give --input DIR, "
-        f"or start with `stereoset translate run --to {args.language} --backend …`"
-    )
-
-
-def english_if_there(args: argparse.Namespace, translated: dict, fetch: bool = True) -> dict:
-    """English by split and id; without it the checks that compare with it are left out, and said so."""
-    if args.data:  # what the user names must be there
-        english = by_id(load_english(args.data, translated))
-    else:
-        local = all(file_in(data_folder(), split, SOURCE_LANGUAGE).is_file() for split in translated)
-        if not (fetch or local):
-            return {}
-        try:
-            english = by_id(load_english(None, translated))
-        except UserError as error:
-            print(f"without the English text (left in English, number of BLANKs): {error}", file=sys.stderr)
-            return {}
-    alone = sum(e.id not in english[split] for split, examples in translated.items() for e in examples)
-    if alone:
-        print(
-            f"{alone} examples have no English text in {args.data or 'StereoSet'}, so they are not compared "
-            "with it; --data names the English data that was translated",
-            file=sys.stderr,
+def run(args: argparse.Namespace) -> int | None:
+    # Found out now and not by `build`, when the translation has been paid for.
+    if not re.fullmatch(LANGUAGE_CODE, args.language):
+        raise UserError(
+            f"--to {args.language!r}: give a code such as it or pt_br (small letters, digits, _); "
+            "--target-code names the translator's own, e.g. --to pt_br --target-code pt-BR"
         )
-    return english
+    return COMMANDS[args.command](args)
 
 
 def do_repair(args: argparse.Namespace) -> None:
@@ -76,6 +45,8 @@ def do_repair(args: argparse.Namespace) -> None:
         raise UserError(
             "--output is the --input folder; the translation as it came must stay: choose another"
         )
+    refuse_outputs(args, source, report=args.report)
+    refuse_outputs(args, target, report=args.report)
     rules_ = rules.load(args.language, args.rules)
     if source.has_record():
         source.notice_edits(adopt=True)
@@ -101,12 +72,16 @@ def do_check(args: argparse.Namespace) -> None:
     from translation import chart
 
     folder = input_folder(args, "repaired", "raw")
+    picture = args.picture or folder.beside("problems.png")
+    refuse_outputs(args, folder, picture=picture, json=args.json)
+    chart.refuse_format(picture)
+    if folder.has_record():
+        folder.notice_edits(adopt=True)
     data = folder.read()
     english = english_if_there(args, data)
     counted = steps.load(folder.beside("steps.json"))
     now = steps.count("now", data, english)
     counted = [*counted, now] if counted else [now]
-    picture = args.picture or folder.beside("problems.png")
     same = len(counted) > 1 and counted[-1].targets == counted[-2].targets
     chart.draw(counted[:-1] if same else counted, args.language, picture)
     if args.json:
@@ -156,12 +131,6 @@ def _open(args: argparse.Namespace, create: bool = True) -> tuple[dict, Backend,
         raise UserError(f"which translator? --backend {' or '.join(backends.names())}")
     if args.language == SOURCE_LANGUAGE:
         raise UserError("StereoSet is English; --to another language")
-    # Found out now and not by `build`, when the translation has been paid for.
-    if not re.fullmatch(LANGUAGE_CODE, args.language):
-        raise UserError(
-            f"--to {args.language!r}: give a code such as it or pt_br (small letters, digits, _); "
-            "--target-code names the translator's own, e.g. --to pt_br --target-code pt-BR"
-        )
     english = load_english(args.data, [args.split] if args.split else SPLITS)
     args.english_sizes = {split: len(examples) for split, examples in english.items()}
     if args.limit:
@@ -204,8 +173,11 @@ def _run(args: argparse.Namespace) -> None:
     print(f"{outcome.asked} strings translated, {len(made.unique) - len(made.missing)} were stored already")
     if outcome.refused:
         raise planning.refusal(outcome.refused, english)
-    kept = folder.write({s: [assemble(e, answers) for e in examples] for s, examples in english.items()})
-    folder.set_english_sizes(folder.english_sizes() | args.english_sizes)
+    sizes = json_bytes(folder.english_sizes() | args.english_sizes)
+    kept = folder.write(
+        {s: [assemble(e, answers) for e in examples] for s, examples in english.items()},
+        beside={"english.json": sizes},
+    )
     if outcome.lost_blank:
         print(
             f"BLANK was lost in {len(outcome.lost_blank)} texts; repair tries to restore it, review has the rest"
@@ -217,6 +189,7 @@ def _run(args: argparse.Namespace) -> None:
 
 def _keep_whole(folder: Folder, english: dict) -> None:
     """A trial with --limit must not cut a finished translation down."""
+    folder.finish()
     for split, examples in english.items():
         path = folder.file(split)
         there = len(read_translated(path, split)) if path.is_file() else 0
@@ -228,17 +201,14 @@ def _keep_whole(folder: Folder, english: dict) -> None:
 
 
 def do_review(args: argparse.Namespace) -> None:
-    from translation import review
+    from translation import recorded, review
 
     folder = input_folder(args, "repaired")
     folder.notice_edits(adopt=True)
-    paths = (
-        [args.output]
-        if args.output
-        else [working_folder(args) / f"review.{kind}" for kind in ("xlsx", "csv")]
-    )
+    paths = [args.output] if args.output else _sheets(working_folder(args))
     for path in paths:
-        review.refuse_to_lose(path, folder)
+        refuse_outputs(args, folder, output=path)
+        recorded.refuse_to_lose(path, folder)
     english = english_if_there(args, folder.read())
     rows = review.items(folder, english, args.everything, args.again)
     if args.round_trip:
@@ -247,6 +217,18 @@ def do_review(args: argparse.Namespace) -> None:
     for path in paths:
         review.write(path, args.language, rows, english)
     print(f"{len(rows)} examples for a person: {', '.join(map(str, paths))}")
+
+
+def _sheets(folder: Path) -> list[Path]:
+    """Both kinds, or the one that can be written."""
+    from translation.sheet_xlsx import needs_openpyxl
+
+    try:
+        import openpyxl  # noqa: F401
+    except ImportError:
+        print(f"only review.csv is written: {needs_openpyxl()}", file=sys.stderr)
+        return [folder / "review.csv"]
+    return [folder / "review.xlsx", folder / "review.csv"]
 
 
 def _ranked(args: argparse.Namespace, rows: list, english: dict) -> list:
@@ -271,16 +253,28 @@ def _within(args: argparse.Namespace, cost: float) -> None:
 
 
 def do_apply(args: argparse.Namespace) -> None:
-    from translation import review
+    from translation import verdicts
 
     folder = input_folder(args, "repaired")
     if not args.by.strip():
         raise UserError("--by is empty: whose verdicts are these?")
     english = english_if_there(args, folder.read())
-    results = review.apply(args.sheet, folder, args.by.strip(), english, args.replace)
-    verdicts = {v: sum(r.verdict == v for r in results) for v in ("ok", "corrected", "drop")}
-    print(f"{len(results)} verdicts of {args.by}: " + ", ".join(f"{n} {v}" for v, n in verdicts.items()))
-    print(f"kept in {folder.beside('reviews.jsonl')}")
+    applied = verdicts.apply(args.sheet, folder, args.by.strip(), english, args.replace)
+    counts = {v: sum(r.verdict == v for r in applied.verdicts) for v in ("ok", "corrected", "drop")}
+    print(
+        f"{len(applied.verdicts)} verdicts of {args.by} in {applied.rows} rows: "
+        + ", ".join(f"{n} {v}" for v, n in counts.items())
+    )
+    if applied.left_open:
+        print(f"{len(applied.left_open)} rows without a verdict: unsure or a comment, which is kept")
+    reviewed = folder.reviewed()
+    if stands := [found for r in applied.left_open if (found := reviewed.get((r.split, r.example)))]:
+        print(
+            f"{len(stands)} of them have an earlier verdict, which stands, e.g. {stands[0].example}: "
+            f"{stands[0].verdict} ({stands[0].by}); give another verdict to change it"
+        )
+    if applied.verdicts or applied.left_open:
+        print(f"kept in {folder.beside('reviews.jsonl')}")
 
 
 def do_build(args: argparse.Namespace) -> None:
@@ -288,7 +282,7 @@ def do_build(args: argparse.Namespace) -> None:
 
     name = args.name or args.language
     folder = input_folder(args, "repaired")
-    built = build(folder, name, _english_sizes(args, folder), args.drop_unresolved)
+    built = build(folder, name, _english_sizes(args, folder), args.drop_unresolved, args.replace)
     for dataset in built.datasets:
         print(f"{dataset.split}/{name}: {len(dataset.examples)} examples, {dataset.path}")
         if (split := dataset.split) in built.partial:
@@ -310,9 +304,12 @@ def _english_sizes(args: argparse.Namespace, folder: Folder) -> dict[str, int]:
     """How many English examples there are, by split: as `run` noted it, else from the data itself."""
     data = folder.read()
     noted = folder.english_sizes()
+    english = english_if_there(args, data, fetch=False)  # compares the labels, too
+    own = [e for examples in data.values() for e in examples if not is_stereoset(e)]
+    if own and not english:
+        print(f"{len(own)} examples: labels not compared with the English data (--data names it)")
     if set(data) <= set(noted):
         return noted
-    english = english_if_there(args, data, fetch=False)
     known = {
         split: len(english[split])
         for split, examples in data.items()
@@ -324,3 +321,9 @@ def _english_sizes(args: argparse.Namespace, folder: Folder) -> dict[str, int]:
             "checked that no example is missing"
         )
     return known | noted
+
+
+COMMANDS = {
+    "plan": do_plan, "run": do_run, "repair": do_repair, "check": do_check, "review": do_review,
+    "apply": do_apply, "build": do_build, "all": do_all,
+}  # fmt: skip

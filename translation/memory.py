@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import refuse_special
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -37,6 +38,7 @@ class Memory:
         self.key = (backend, source, target)
         self._lock = threading.Lock()
         with self._told("opened"):
+            refuse_special(self.path)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(
                 self.path, timeout=30, isolation_level=None, check_same_thread=False
@@ -51,10 +53,8 @@ class Memory:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            reason = str(error)
             raise UserError(
-                f"the translation memory {self.path} cannot be {what}: {reason}; "
-                "what it holds is safe: mend this and run the command again"
+                f"the translation memory {self.path} cannot be {what}: {error}; {_way_out(error)}"
             ) from error
 
     def get(self, texts: Iterable[str]) -> dict[str, str]:
@@ -64,7 +64,13 @@ class Memory:
                 "SELECT text, answer FROM answers WHERE backend = ? AND source = ? AND target = ?", self.key
             )
             stored = dict(rows)
-        return {text: stored[text] for text in texts if text in stored}
+        found = {text: stored[text] for text in texts if text in stored}
+        if damaged := [text for text, answer in found.items() if not isinstance(answer, str)]:
+            raise UserError(
+                f"the translation memory {self.path} is damaged: the answer to {damaged[0][:60]!r} is not a text; "
+                "restore it from a backup, or choose another with --memory"
+            )
+        return found
 
     def put(self, answers: Mapping[str, str]) -> None:
         """Stores answers, all or none. An answer that is there already stays: it may be in use."""
@@ -94,7 +100,7 @@ class Memory:
             strings, seconds = self._connection.execute(
                 "SELECT sum(strings), sum(seconds) FROM runs WHERE backend = ?", self.key[:1]
             ).fetchone()
-        return strings / seconds if seconds else None
+        return strings / seconds if strings and seconds else None
 
     def note_made(self, name: str) -> None:
         """Something that a run makes at the service, noted first: should it be killed, the next removes it."""
@@ -107,7 +113,7 @@ class Memory:
 
     def left_behind(self) -> list[str]:
         with self._told("read"), self._lock:
-            return [name for (name,) in self._connection.execute("SELECT name FROM made")]
+            return [str(name) for (name,) in self._connection.execute("SELECT name FROM made")]
 
     @contextmanager
     def only_run(self) -> Iterator[None]:
@@ -135,3 +141,9 @@ class Memory:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _way_out(error: Exception) -> str:
+    if type(error) is sqlite3.DatabaseError:  # not a database, or a damaged one
+        return "restore it from a backup, or choose another with --memory"
+    return "what it holds is safe: mend this and run the command again"

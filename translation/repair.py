@@ -1,9 +1,6 @@
 """Applies a language's repair rules to translated examples and records every change."""
 
-import csv
 import difflib
-import json
-import re
 import string
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -12,10 +9,12 @@ from pathlib import Path
 
 from lm_eval_stereoset.data.format import BLANK, SPLITS, Example
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import atomic_write
 from translation.columns import Change, get, names, put, rebuilt, target_missing
-from translation.folder import BY_HAND, Folder, with_review
+from translation.folder import Folder, json_bytes, lines_bytes
+from translation.patterns import bounded, substitute
+from translation.reviews import BY_HAND, with_review
 from translation.rules import Rule, Rules
+from translation.sheet import fault, read_csv
 
 Data = dict[str, list[Example]]
 RAW = "raw"
@@ -63,6 +62,11 @@ def save(result: Repaired, source: Folder, target: Folder) -> tuple[int, int]:
 
     Returns how many examples stay as a person left them, and how many of these are dropped.
     """
+    with target.alone():
+        return _save(result, source, target)
+
+
+def _save(result: Repaired, source: Folder, target: Folder) -> tuple[int, int]:
     target.notice_edits()
     reviewed = target.reviewed()
     wanted = {key for key, review in reviewed.items() if review.after is not None}
@@ -82,15 +86,15 @@ def save(result: Repaired, source: Folder, target: Folder) -> tuple[int, int]:
         if with_review(e, reviewed.get((split, e.id))) != e
     }
     result.changes = [change for change in result.changes if (change.split, change.example) not in overruled]
-    kept = target.write(result.data)
-    target.set_english_sizes(source.english_sizes())
     nothing = dict.fromkeys(("column", "before", "after"))
     dropped = [
         {"example": id_} | nothing | {"rule": rule, "split": split} for split, id_, rule in result.dropped
     ]
-    with atomic_write(target.beside("changes.jsonl")) as handle:
-        for line in [*map(asdict, result.changes), *dropped]:
-            handle.write(json.dumps(line, ensure_ascii=False) + "\n")
+    beside = {
+        "english.json": json_bytes(source.english_sizes()),
+        "changes.jsonl": lines_bytes([*map(asdict, result.changes), *dropped]),
+    }
+    kept = target.write(result.data, beside=beside)
     return kept, sum(reviewed[key].after is None for key in overruled)
 
 
@@ -104,7 +108,10 @@ def _apply(rule: Rule, example: Example, split: str, changes: list[Change]) -> E
     act = _text_action(rule)
     after = example
     for column in names(split, rule.columns):
-        after = put(after, column, act(get(after, column)))
+        try:
+            after = put(after, column, act(get(after, column)))
+        except UserError as error:
+            raise UserError(f"rule {rule.name!r}, {split} example {example.id}, {column}: {error}") from error
     return _changed(example, after, rule.name, split, changes)
 
 
@@ -122,11 +129,11 @@ def _concerns(rule: Rule, example: Example) -> bool:
 def _text_action(rule: Rule) -> Callable[[str], str]:
     value = rule.value
     if rule.action == "replace":
-        return lambda text: _in_order(text, value.items(), str.replace)
+        return lambda text: _in_order(text, value.items(), lambda t, a, b: bounded(t, t.replace(a, b)))
     if rule.action == "regex":
-        return lambda text: _in_order(text, value.items(), lambda t, a, b: re.sub(a, b, t))
+        return lambda text: _in_order(text, value.items(), lambda t, a, b: substitute(a, b, t))
     if rule.action == "keep":
-        return lambda text: re.sub(f"[^{value}]", "", text)
+        return lambda text: substitute(f"[^{value}]", "", text)
     if rule.action == "strip":
         return strip_punctuation
     return lambda text: value  # set
@@ -196,16 +203,22 @@ def _apply_sheets(result: Repaired, rule: Rule, folder: Path) -> None:
 
 
 def _rows(path: Path, needed: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as handle:
-            reader = csv.DictReader(handle, restval="")
-            if missing := [column for column in needed if column not in (reader.fieldnames or [])]:
-                raise UserError(f"{path}: has no column {missing[0]!r}")
-            return list(enumerate(reader, start=2))
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such sheet of manual fixes") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+    if not path.exists():
+        raise UserError(f"{path}: no such sheet of manual fixes")
+    numbered = read_csv(path)
+    head = numbered[0][1] if numbered else []
+    if missing := [column for column in needed if column not in head]:
+        raise UserError(f"{path}: has no column {missing[0]!r}")
+    if twice := [column for column in needed if head.count(column) > 1]:
+        raise UserError(f"{path}: has the column {twice[0]!r} twice")
+    rows = []
+    for number, cells in numbered[1:]:
+        row = dict(zip(head, [*cells, *[""] * (len(head) - len(cells))], strict=False))
+        for column in needed:
+            if row[column].strip() and (what := fault(row[column].strip())):
+                raise UserError(f"{path}, row {number}: {column} {what}")
+        rows += [(number, row)] if any(cells) else []
+    return rows
 
 
 def _same_candidates(row: dict[str, str], example: Example, where: str) -> None:

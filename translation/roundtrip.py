@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.errors import UserError, missing_package
 from translation.backends import Backend
 from translation.columns import get
 from translation.memory import Memory
@@ -33,7 +33,7 @@ def ranked(items: Sequence[Item], english: English, backend: Backend, memory: Me
     try:
         from sacrebleu.metrics import CHRF
     except ImportError as error:
-        raise UserError("--round-trip needs sacrebleu: pip install 'lm-eval-stereoset[translate]'") from error
+        raise missing_package("sacrebleu", "--round-trip", "translate") from error
     back, _ = translate(texts_of(items), backend, memory)
     metric = CHRF()
 

@@ -13,7 +13,7 @@ each step. A rule has a `name`, optional limits and one action:
   when: {target: …, target_missing: true, blank_missing: true}   only examples for which all of it holds
 
   replace: {from: to, …}          literally, in this order
-  regex: {pattern: to, …}         as Python's re.sub
+  regex: {pattern: to, …}         as Python's re.sub; at most a second per text
   keep: "A-Za-z "                 removes every other character (a character class)
   strip: punctuation              removes outer punctuation and white space
   set: text                       puts this text
@@ -23,17 +23,17 @@ each step. A rule has a `name`, optional limits and one action:
   rebuild_sentences: true         intra: context with BLANK replaced by each word
 """
 
-import re
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lm_eval_stereoset.data.format import SPLITS
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import read_text
+from translation import plain_yaml
 from translation.columns import KINDS, names
+from translation.patterns import LONGEST, check_replacement, compiled, shortened
 
 ACTIONS = (
     "replace", "regex", "keep", "strip", "set", "closest_word", "manual_fixes", "rebuild_sentences",
@@ -70,13 +70,7 @@ class Rules:
 def load(language: str, path: Path | str | None = None) -> Rules:
     """The rules of a language: the user's file, else the one that comes with us, else the generic ones."""
     if path is not None:
-        path = Path(path)
-        try:
-            return parse(path.read_text(encoding="utf-8"), str(path))
-        except OSError as error:
-            raise UserError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except UnicodeDecodeError as error:
-            raise UserError(f"{path}: not UTF-8 (byte {error.start})") from error
+        return parse(read_text(path).removeprefix("\ufeff"), str(path))
     folder = resources.files("translation") / "rules"
     file = folder / f"{language}.yaml"
     if not file.is_file():
@@ -85,10 +79,7 @@ def load(language: str, path: Path | str | None = None) -> Rules:
 
 
 def parse(text: str, where: str) -> Rules:
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UserError(f"{where}: not valid YAML: {error}") from error
+    content = plain_yaml.load(text, where)
     if not isinstance(content, dict) or not isinstance(content.get("steps"), list):
         raise UserError(f"{where}: needs a list called steps")
     _known(content, KEYS, where)
@@ -96,7 +87,7 @@ def parse(text: str, where: str) -> Rules:
     if "include" not in content:
         return Rules(where, tuple(steps))
     if content["include"] != GENERIC:
-        raise UserError(f"{where}: include can only be {GENERIC}, not {content['include']!r}")
+        raise UserError(f"{where}: include can only be {GENERIC}, not {shortened(str(content['include']))}")
     return Rules(f"{where} with rules/{GENERIC}.yaml", _merged(list(load(GENERIC).steps), steps, where))
 
 
@@ -125,15 +116,17 @@ def _merged(generic: list[Step], own: list[Step], where: str) -> tuple[Step, ...
 def _step(content: Any, where: str) -> Step:
     if not isinstance(content, dict) or set(content) != {"name", "rules"}:
         raise UserError(f"{where}: each step needs a name and rules, and nothing else")
+    if not isinstance(content["name"], str):
+        raise UserError(f"{where}: the name of a step must be a text")
     if not isinstance(content["rules"], list):
         raise UserError(f"{where}: the rules of step {content['name']!r} are not a list")
-    return Step(str(content["name"]), tuple(_rule(rule, where) for rule in content["rules"]))
+    return Step(content["name"], tuple(_rule(rule, where) for rule in content["rules"]))
 
 
 def _rule(content: Any, where: str) -> Rule:
     if not isinstance(content, dict) or not isinstance(content.get("name"), str):
         raise UserError(f"{where}: every rule needs a name")
-    where = f"{where}, rule {content['name']!r}"
+    where = f"{where}, rule {shortened(content['name'])}"
     actions = [key for key in content if key in ACTIONS]
     if len(actions) != 1:
         raise UserError(f"{where}: needs exactly one of {', '.join(ACTIONS)}")
@@ -168,6 +161,9 @@ def _check_value(action: str, value: Any, where: str) -> None:
         raise UserError(f"{where}: {action} needs texts and what they become (put 'no', 'yes' in quotes)")
     if texts and "" in value:
         raise UserError(f"{where}: {action} of an empty text")
+    written = [*value, *value.values()] if texts else [value]
+    if long := [text for text in written if isinstance(text, str) and len(text) > LONGEST]:
+        raise UserError(f"{where}: a text of {len(long[0]):,} characters; {LONGEST:,} are allowed")
     if action in ("keep", "set", "strip") and not isinstance(value, str):
         raise UserError(f"{where}: {action} needs a text")
     if action == "strip" and value != "punctuation":
@@ -186,14 +182,16 @@ def _check_value(action: str, value: Any, where: str) -> None:
         raise UserError(f"{where}: rebuild_sentences can only be true; leave the rule out otherwise")
     for pattern in value if action == "regex" else [f"[^{value}]"] if action == "keep" else []:
         try:
-            re.compile(pattern)
-        except re.error as error:
-            raise UserError(f"{where}: {pattern!r} is not a regular expression ({error})") from error
+            compiled(pattern)
+        except ValueError as error:
+            raise UserError(f"{where}: {shortened(pattern)} is not a regular expression ({error})") from error
     for pattern, after in value.items() if action == "regex" else ():
         try:
-            re.sub(f"{pattern}|", after, "")  # matches, so that \1 in the new text is looked at
-        except (re.error, IndexError) as error:
-            raise UserError(f"{where}: {after!r} does not go with {pattern!r} ({error})") from error
+            check_replacement(pattern, after)
+        except ValueError as error:
+            raise UserError(
+                f"{where}: {shortened(after)} does not go with {shortened(pattern)} ({error})"
+            ) from error
     if action == "manual_fixes":
         for sheet in value if isinstance(value, list) else [None]:
             if not isinstance(sheet, dict) or not {"file", "split", "columns"} <= set(sheet):
@@ -225,7 +223,7 @@ def _texts(value: Any) -> bool:
 
 def _known(content: dict, allowed: tuple[str, ...], where: str) -> None:
     if unknown := [key for key in content if key not in allowed]:
-        raise UserError(f"{where}: unknown key {unknown[0]!r}; there are {', '.join(allowed)}")
+        raise UserError(f"{where}: unknown key {shortened(str(unknown[0]))}; there are {', '.join(allowed)}")
 
 
 def _subset(content: dict, key: str, allowed: tuple[str, ...], where: str) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ def _send(
         answers = backend.translate(batch)
         if len(answers) != len(batch):
             raise UserError(f"{backend.identity}: {len(batch)} texts, but {len(answers)} answers")
+        answers = [_storable(answer) for answer in answers]
         got = {t: a for t, a in zip(batch, answers, strict=True) if not isinstance(a, Refused)}
         memory.put(got)
         return answers
@@ -97,6 +98,16 @@ def _send(
         finally:
             if outcome.asked:
                 memory.note_speed(outcome.asked, outcome.characters, time.monotonic() - started)
+
+
+def _storable(answer: str | Refused) -> str | Refused:
+    """An answer with half a character in it (a lone surrogate) cannot be written into any file."""
+    if isinstance(answer, str):
+        try:
+            answer.encode("utf-8")
+        except UnicodeEncodeError:
+            return Refused("its answer holds half a character, a lone surrogate")
+    return answer
 
 
 def _count(batch: list[str], answers: list, outcome: Outcome, backend: Backend, bar) -> None:

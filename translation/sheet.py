@@ -3,47 +3,94 @@
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from lm_eval_stereoset.data.format import damage, visible
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import atomic_write
+from lm_eval_stereoset.files import atomic_write, read_bytes
 
+KEYS = ("split", "id", "language", "verdict", "fingerprint")  # without these a file is no review sheet
 VERDICTS = ("ok", "corrected", "drop", "unsure")
 # A cell that begins like this is a formula to a spreadsheet. In CSV a leading apostrophe keeps it a text;
 # apostrophes in front of such a beginning are doubled, so that reading gives back exactly what was written.
 DANGEROUS = re.compile(r"'*[=+\-@\t\r]")
 GUARDED = re.compile(r"'('*[=+\-@\t\r])")
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # not allowed in XLSX
+# What a spreadsheet puts in place of a formula that it cannot work out, in any language: #NAME?, #BEZUG!, Err:508.
+ERROR_VALUE = re.compile(r"#[^\W\d_][\w/]*[!?]|#N/A|#NV|Err:\d+")
 Row = dict[str, str]
 
 
 def write(path: Path, columns: Sequence[str], editable: Sequence[str], rows: Sequence[Row]) -> None:
-    if path.suffix.lower() == ".xlsx":
-        _write_xlsx(path, columns, editable, rows)
-    elif path.suffix.lower() == ".csv":
+    if _kind(path) == ".xlsx":
+        from translation.sheet_xlsx import write_xlsx
+
+        write_xlsx(path, columns, editable, rows)
+    else:
         _write_csv(path, columns, rows)
-    else:
-        raise UserError(f"{path}: a review sheet is an .xlsx or a .csv file")
 
 
-def read(path: Path) -> list[tuple[int, Row]]:
-    """Numbered rows as they stand in the sheet (the head is row 1); empty ones are left out."""
-    if not path.is_file():
+@dataclass(frozen=True)
+class Sheet:
+    head: list[str]
+    rows: list[tuple[int, Row]]  # numbered as they stand in the sheet (the head is row 1), without empty ones
+    not_read: tuple[str, ...] = ()  # the names of the workbook's other worksheets that are not empty
+
+
+def read(path: Path) -> Sheet:
+    kind, not_read = _kind(path), []
+    if not path.exists():
         raise UserError(f"{path}: no such sheet")
-    if path.suffix.lower() == ".xlsx":
-        rows = _read_xlsx(path)
-    elif path.suffix.lower() == ".csv":
-        rows = _read_csv(path)
+    if kind == ".xlsx":
+        from translation.sheet_xlsx import read_xlsx
+
+        numbered, not_read = read_xlsx(path)
     else:
+        numbered = _read_csv(path)
+    head = [cell.strip() for cell in numbered[0][1]] if numbered else []
+    if twice := sorted({name for name in head if name and head.count(name) > 1}):
+        raise UserError(f"{path}: the column {twice[0]!r} is there twice; delete the one that is not meant")
+    rows = []
+    for number, cells in numbered[1:]:
+        if stray := [cell for cell in cells[len(head) :] if cell.strip()]:
+            raise UserError(f"{path}, row {number}: more cells than the head has columns ({stray[0][:40]!r})")
+        cells = [*cells, *[""] * (len(head) - len(cells))]
+        row = dict(zip(head, cells, strict=False))
+        if row.pop("", "").strip():
+            raise UserError(f"{path}, row {number}: a filled cell in a column without a head")
+        if any(cell.strip() for cell in cells):
+            rows.append((number, row))
+    return Sheet([name for name in head if name], rows, tuple(not_read))
+
+
+def fault(text: str) -> str | None:
+    """Why a text that a person put into a sheet cannot be taken, or None."""
+    if not visible(text):
+        return "holds only invisible characters"
+    if what := damage(text):
+        return f"holds {what}"
+    if ERROR_VALUE.fullmatch(text):
+        return f"is {text}, a spreadsheet's error, not a text"
+    if odd := [c for c in text if unicodedata.category(c) == "Cc" and c not in "\r\n"]:
+        return f"holds a control character (U+{ord(odd[0]):04X})"
+    if odd := [c for c in (text[0], text[-1]) if unicodedata.category(c) == "Cf"]:
+        return f"begins or ends with an invisible character (U+{ord(odd[0]):04X})"
+    return None
+
+
+def _kind(path: Path) -> str:
+    if path.suffix.lower() not in (".xlsx", ".csv"):
         raise UserError(f"{path}: a review sheet is an .xlsx or a .csv file")
-    return [(number, row) for number, row in rows if any(text.strip() for text in row.values())]
+    return path.suffix.lower()
 
 
 def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Row]) -> None:
     with atomic_write(path) as handle:
         handle.write("\ufeff")  # else Excel takes UTF-8 for something else
-        writer = csv.writer(handle, lineterminator="\n")
+        # Everything in quotes: a carriage return in a text would else end the row.
+        writer = csv.writer(handle, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(columns)
         writer.writerows([guard(row.get(column, "")) for column in columns] for row in rows)
 
@@ -56,94 +103,23 @@ def unguard(text: str) -> str:
     return text[1:] if GUARDED.match(text) else text
 
 
-def _read_csv(path: Path) -> list[tuple[int, Row]]:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not UTF-8; save it as 'CSV UTF-8'") from error
-    head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)  # many spreadsheets write what their country is used to
-    try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="", strict=True)
-        rows = list(reader)
-    except csv.Error as error:
-        raise UserError(f"{path}: not a CSV file ({error})") from error
-    if any(None in row for row in rows):
-        number = 2 + next(i for i, row in enumerate(rows) if None in row)
-        raise UserError(f"{path}, row {number}: more cells than the head has columns")
+def _read_csv(path: Path) -> list[tuple[int, list[str]]]:
     return [
-        (number, {key: unguard(value) for key, value in row.items()}) for number, row in enumerate(rows, 2)
+        (number, cells if number == 1 else [unguard(cell) for cell in cells])
+        for number, cells in read_csv(path)
     ]
 
 
-def _write_xlsx(path: Path, columns: Sequence[str], editable: Sequence[str], rows: Sequence[Row]) -> None:
-    from openpyxl import Workbook
-    from openpyxl.styles import Alignment, Font, PatternFill
-    from openpyxl.utils import get_column_letter
-    from openpyxl.worksheet.datavalidation import DataValidation
-
-    book = Workbook()
-    sheet = book.active
-    sheet.title = "review"
-    wrapped = Alignment(wrap_text=True, vertical="top")
-    head = dict(zip(columns, columns, strict=True))
-    for number, row in enumerate([head, *rows], start=1):
-        for place, column in enumerate(columns, start=1):
-            cell = sheet.cell(number, place)
-            if text := row.get(column, ""):
-                cell.value = CONTROL.sub("\ufffd", text)
-                cell.data_type = "s"  # openpyxl would take "=…" for a formula
-                cell.quotePrefix = bool(DANGEROUS.match(text))  # and so would a spreadsheet, when edited
-            cell.number_format = "@"
-            cell.alignment = wrapped
-    for place, column in enumerate(columns, start=1):
-        letter = get_column_letter(place)
-        wide = column.endswith(("context", "sentence"))
-        sheet.column_dimensions[letter].width = 44 if wide else 22 if column == "problems" else 16
-        sheet.column_dimensions[letter].hidden = column in ("fingerprint",)
-        sheet.cell(1, place).font = Font(bold=True)
-        if column in editable:
-            sheet.cell(1, place).fill = PatternFill("solid", fgColor="FFF2CC")
-    if rows:
-        choice = DataValidation(
-            type="list", formula1='"' + ",".join(VERDICTS) + '"', allow_blank=True, showErrorMessage=True,
-            errorTitle="verdict", error="one of " + ", ".join(VERDICTS),
-        )  # fmt: skip
-        letter = get_column_letter(columns.index("verdict") + 1)
-        choice.add(f"{letter}2:{letter}{len(rows) + 1}")
-        sheet.add_data_validation(choice)
-    sheet.freeze_panes = "B2"
-    content = io.BytesIO()
-    book.save(content)
-    with atomic_write(path, "wb") as handle:
-        handle.write(content.getvalue())
-
-
-def _read_xlsx(path: Path) -> list[tuple[int, Row]]:
-    from zipfile import BadZipFile
-
-    from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
-
+def read_csv(path: Path) -> list[tuple[int, list[str]]]:
+    """Numbered rows of any CSV file in UTF-8, with whichever delimiter its head uses."""
     try:
-        book = load_workbook(path, read_only=False, data_only=False)
-    except (BadZipFile, InvalidFileException, KeyError, ValueError, OSError) as error:
-        raise UserError(f"{path}: not an XLSX file ({error})") from error
-    sheet = book["review"] if "review" in book.sheetnames else book.worksheets[0]
-    head = [str(cell.value or "").strip() for cell in sheet[1]]
-    rows = []
-    for cells in sheet.iter_rows(min_row=2):
-        row = {name: _text(cell, path) for name, cell in zip(head, cells, strict=False) if name}
-        rows.append((cells[0].row, row))
-    return rows
-
-
-def _text(cell, path: Path) -> str:
-    if cell.value is None:
-        return ""
-    if cell.data_type == "s":
-        return cell.value
-    if cell.data_type == "n" and not cell.is_date:
-        return str(int(cell.value)) if float(cell.value).is_integer() else str(cell.value)
-    kind = {"f": "formula", "b": "truth value", "e": "error", "d": "date"}.get(cell.data_type, "date")
-    raise UserError(f"{path}, cell {cell.coordinate}: a {kind} instead of a text; format the cell as text")
+        text = read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 (byte {error.start}); save it as 'CSV UTF-8'") from error
+    head = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=head.count)  # many spreadsheets write what their country is used to
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        return list(enumerate(reader, start=1))
+    except csv.Error as error:
+        raise UserError(f"{path}: not a CSV file ({error})") from error

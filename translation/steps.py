@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from lm_eval_stereoset.data.format import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
@@ -44,12 +45,30 @@ def save(path: Path, steps: list[StepCounts]) -> None:
 def load(path: Path) -> list[StepCounts]:
     if not path.is_file():
         return []
-    try:
-        return [StepCounts(**step) for step in read_json(path)]
-    except TypeError as error:
-        raise UserError(
-            f"{path}: not a file of step counts; run `stereoset translate repair` again"
-        ) from error
+    content = read_json(path)
+    if not isinstance(content, list) or not all(map(_is_step, content)):
+        raise UserError(f"{path}: not a file of step counts; run `stereoset translate repair` again")
+    return [StepCounts(**step) for step in content]
+
+
+def _is_step(fields: Any) -> bool:
+    if not isinstance(fields, dict):
+        return False
+    needed = {"step", "examples", "kinds", "targets"}
+    return (
+        needed <= set(fields) <= needed | {"beside_english"}
+        and isinstance(fields["step"], str)
+        and all(_are_counts(fields.get(key, {})) for key in ("examples", "beside_english"))
+        and all(
+            isinstance(fields[key], dict) and all(map(_are_counts, fields[key].values()))
+            for key in ("kinds", "targets")
+        )
+        and set(fields["kinds"]) == set(fields["targets"]) <= set(SPLITS)
+    )
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(count) is int and count >= 0 for count in value.values())
 
 
 def kinds_table(steps: list[StepCounts]) -> str:

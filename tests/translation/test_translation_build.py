@@ -32,7 +32,7 @@ def test_built_data_is_the_strict_format_with_english_classes(built, tmp_path):
         examples = read_examples(tmp_path / "data" / split / "it.jsonl", split)
         assert examples == [assemble(e, {t: pseudo(t, True) for t in strings_of(e)}) for e in sources]
         assert [e.target_original for e in examples] == [e.target for e in sources]
-        assert store.load(split, "it").provenance.source == "added from it"
+        assert store.load(split, "it").provenance.source == "translated in it"
 
 
 def test_built_tasks_run_in_the_harness(built, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from translation_examples import english_examples, inter, intra
 
 from lm_eval_stereoset.errors import UserError
-from translation import chart, commands, steps
+from translation import chart, inputs, steps
 from translation.checks import KINDS, problems, problems_of
 from translation.columns import put, rebuilt
 from translation.folder import Folder
@@ -104,7 +104,7 @@ def no_english(*_):
 
 
 def test_check_prints_both_tables_and_draws_the_chart(translate, shared, tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, "load_english", no_english)
+    monkeypatch.setattr(inputs, "load_english", no_english)
     raw = shared / "translation" / "raw_translations"
     translate("repair", "--language", "de", "--input", raw, "--output", tmp_path / "out")
     listing = tmp_path / "problems.json"

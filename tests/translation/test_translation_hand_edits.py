@@ -1,6 +1,7 @@
 """Texts changed and lines deleted in the files themselves: kept by every step, recorded, told apart from kills."""
 
 import json
+import os
 
 import pytest
 from translation_examples import english_examples
@@ -9,7 +10,8 @@ from translation_review_folder import LOST, correct, repaired
 from lm_eval_stereoset.data.format import read_examples, write_examples
 from translation import review, sheet
 from translation.columns import put
-from translation.folder import BY_HAND, Folder
+from translation.folder import Folder
+from translation.reviews import BY_HAND
 
 
 def test_edit_in_the_file_itself_survives_too(work, translate, tmp_path):
@@ -128,7 +130,7 @@ def test_changes_overruled_by_a_review_are_not_in_the_record(work, translate, tm
 
     assert {LOST, "a5"} <= changed()
     assert translate("review", *work, "--again", "--everything", "--output", tmp_path / "all.csv")[0] == 0
-    lines = [row for _, row in sheet.read(tmp_path / "all.csv")]
+    lines = [row for _, row in sheet.read(tmp_path / "all.csv").rows]
     for row in lines:
         if row["id"] == LOST:
             correct(row, context="Il maestro era BLANK.")
@@ -152,46 +154,49 @@ def test_going_back_to_an_older_text_by_hand_is_an_edit_too(rows, work, translat
     assert repaired(tmp_path)["e5"] == older
 
 
-def test_kill_between_record_and_data_is_no_edit(work, translate, tmp_path, monkeypatch):
-    from translation import folder
+def stop_before(count, monkeypatch, call):
+    """False if `call` ends before it has put `count` files in place."""
+    real, left = os.replace, iter(range(count - 1, -1, -1))
 
+    def stopping(*args):
+        if next(left) == 0:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", stopping)
+        try:
+            call()
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def test_stop_between_two_files_is_no_edit(work, tmp_path, monkeypatch):
     path = Folder(tmp_path / "it" / "repaired", "it")
-    data = path.read()
-    changed = {"inter": [put(e, "context", e.context + " Nuovo.") for e in data["inter"]]}
-
-    class Killed(BaseException):
-        pass
-
-    def killed(*args):
-        raise Killed
-
-    monkeypatch.setattr(folder, "write_examples", killed)
-    with pytest.raises(Killed):
-        path.write(changed)
-    monkeypatch.undo()
-    monkeypatch.setenv("STEREOSET_DATA", str(tmp_path / "data"))
-    assert path.write(changed) == 0
-    assert path.read()["inter"] == changed["inter"]
-    assert path.reviews() == []
+    count = 1
+    changed = {"inter": path.read()["inter"]}
+    while True:
+        changed = {"inter": [put(e, "context", e.context + " Nuovo.") for e in changed["inter"]]}
+        stopped = stop_before(count, monkeypatch, lambda changed=changed: path.write(changed))
+        assert path.write(changed) == 0
+        assert path.read()["inter"] == changed["inter"]
+        assert path.reviews() == []
+        if not stopped:
+            break
+        count += 1
+    assert count > 4
 
 
-def test_kill_before_new_examples_are_in_the_file_is_no_deletion(work, tmp_path, monkeypatch):
-    from translation import folder
-
-    path = Folder(tmp_path / "small", "it")
+def test_stop_before_new_examples_are_in_the_file_is_no_deletion(work, tmp_path, monkeypatch):
     data = Folder(tmp_path / "it" / "repaired", "it").read()
-    path.write({"inter": data["inter"][:3]})
-
-    def killed(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(folder, "write_examples", killed)
-    with pytest.raises(KeyboardInterrupt):
-        path.write({"inter": data["inter"][1:]})
-    monkeypatch.undo()
-    path.write({"inter": data["inter"]})
-    assert path.read()["inter"] == data["inter"]
-    assert path.reviews() == []
+    for count in range(1, 6):
+        path = Folder(tmp_path / f"small {count}", "it")
+        path.write({"inter": data["inter"][:3]})
+        assert stop_before(count, monkeypatch, lambda path=path: path.write({"inter": data["inter"][1:]}))
+        path.write({"inter": data["inter"]})
+        assert path.read()["inter"] == data["inter"]
+        assert path.reviews() == []
 
 
 def test_edit_in_the_raw_file_survives_a_new_run(amazon, translate, english, tmp_path):

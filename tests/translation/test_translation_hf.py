@@ -1,6 +1,7 @@
 """Local translation models: real Marian, M2M100 and NLLB architectures with tiny weights made here."""
 
 import json
+import shutil
 
 import pytest
 import sentencepiece
@@ -304,3 +305,34 @@ def test_nllb_runs_from_the_command_line_in_several_languages(nllb, translate, e
     assert "18 strings translated" in out
     raw = Folder(tmp_path / to / "raw", to).read()
     assert [len(examples) for examples in raw.values()] == [2, 2]
+
+
+def cut_weights(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:2000])
+
+
+def list_as_config(folder):
+    (folder / "config.json").write_text("[]", encoding="utf-8")
+
+
+def no_tokenizer_files(folder):
+    for name in ("source.spm", "target.spm", "vocab.json", "tokenizer_config.json"):
+        (folder / name).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("damage", [cut_weights, list_as_config, no_tokenizer_files])
+def test_a_damaged_model_folder_is_one_line(random_marian, translate, english, tmp_path, damage):
+    shutil.copytree(random_marian, tmp_path / "model")
+    damage(tmp_path / "model")
+    options = ("--to", "it", "--data", english, "--dir", tmp_path / "it", "--backend", "hf")
+    code, _, err = translate("run", *options, "--model", tmp_path / "model")
+    assert code == 2
+    assert "cannot be loaded as a translation model" in err
+    assert "Traceback" not in err
+
+
+def test_a_model_folder_that_is_not_there_is_named(translate, english, tmp_path):
+    options = ("--to", "it", "--data", english, "--dir", tmp_path / "it", "--backend", "hf")
+    code, _, err = translate("run", *options, "--model", tmp_path / "nowhere")
+    assert (code, f"--model {tmp_path / 'nowhere'}: no such folder" in err) == (2, True)

@@ -34,9 +34,9 @@ def test_formulas_stay_texts_in_both_formats(rows, tmp_path):
     cells = [cell for row in book.iter_rows() for cell in row if cell.value]
     assert all(cell.data_type == "s" for cell in cells)
     assert FORMULA in [cell.value for cell in cells]
-    read = {row["id"]: row for _, row in sheet.read(tmp_path / "it" / "review.xlsx")}
+    read = {row["id"]: row for _, row in sheet.read(tmp_path / "it" / "review.xlsx").rows}
     assert read["a0"]["context"] == FORMULA
-    assert dict(sheet.read(tmp_path / "it" / "review.csv")[1][1])["context"] == FORMULA
+    assert dict(sheet.read(tmp_path / "it" / "review.csv").rows[1][1])["context"] == FORMULA
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+39", "-a", "@b", "'=x", "''=x", "'quoted'", "\tx", "plain", ""])
@@ -60,7 +60,7 @@ def test_corrections_are_applied_and_intra_sentences_follow(rows, tmp_path):
     content["e5"]["verdict"] = "drop"
     code, out, err = apply()
     assert (code, err) == (0, "")
-    assert "2 verdicts of Ada: 0 ok, 1 corrected, 1 drop" in out
+    assert "2 verdicts of Ada in 3 rows: 0 ok, 1 corrected, 1 drop" in out
     after = repaired(tmp_path)
     assert after[LOST].context == "Il maestro era BLANK."
     assert after[LOST].target == "maestro"
@@ -246,7 +246,7 @@ def test_file_that_is_no_sheet_is_one_line(work, translate, tmp_path, name, cont
 def test_round_trip_puts_the_worst_first(work, translate, amazon, tmp_path):
     code, _, _ = translate("review", *work, "--everything", "--round-trip", "--backend", "aws", "--rows", 20)
     assert code == 0
-    scores = [float(row["score"]) for _, row in sheet.read(tmp_path / "it" / "review.csv")]
+    scores = [float(row["score"]) for _, row in sheet.read(tmp_path / "it" / "review.csv").rows]
     assert scores == sorted(scores)
     assert 0 <= scores[0] < scores[-1] <= 100
     asked = list(amazon.asked)
@@ -258,7 +258,7 @@ def test_round_trip_puts_the_worst_first(work, translate, amazon, tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_sheet_being_filled_in_is_not_overwritten(rows, work, translate, tmp_path, kind):
     path = tmp_path / "it" / f"review.{kind}"
-    content = [row for _, row in sheet.read(path)]
+    content = [row for _, row in sheet.read(path).rows]
     content[0] |= {"verdict": "unsure", "comment": "ask Bea"}
     sheet.write(path, review.columns(), review.editable(), content)
     before = path.read_bytes()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lm_eval_stereoset.data.format import BLANK
-from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.errors import UserError, missing_package
 from translation.backends import Backend, Refused, amount, count
 
 PRICE = 15.0  # US dollars per million characters, as listed in 2024
@@ -49,6 +49,14 @@ def add_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--timeout", type=amount, default=30, metavar="S", help="seconds until a try counts as failed (30)"
     )
+
+
+def _boto3() -> Any:
+    try:
+        import boto3
+    except ImportError as error:
+        raise missing_package("boto3", "--backend aws", "translate") from error
+    return boto3
 
 
 def create(args: argparse.Namespace, source: str, target: str) -> "AmazonTranslate":
@@ -147,7 +155,7 @@ class AmazonTranslate(Backend):
         )
 
     def _connect(self) -> Any:
-        import boto3
+        boto3 = _boto3()
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError
 
@@ -160,7 +168,7 @@ class AmazonTranslate(Backend):
         try:
             session = boto3.Session(region_name=self.region, profile_name=self.profile)
             return session.client("translate", config=config, endpoint_url=self.endpoint_url)
-        except (BotoCoreError, ValueError) as error:  # ValueError: an address that is none
+        except (BotoCoreError, ValueError) as error:  # ValueError: not a valid address
             raise UserError(f"Amazon Translate cannot be used: {error} {_way_out(error)}") from error
 
     def _call(self, operation: str, **parameters: Any) -> dict[str, Any]:

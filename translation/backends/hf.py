@@ -9,11 +9,12 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.data.format import BLANK
-from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.errors import UserError, missing_package
 from translation.backends import Backend, Refused, count
 from translation.codes import spellings
 
@@ -22,6 +23,9 @@ PRICE = None
 QUOTED = f'"{BLANK}"'
 PLACEHOLDERS = ("____", "XXX", QUOTED, "[1]")
 QUOTES = "\"'`´«»‹›“”„‟‘’‚「」『』"  # whatever marks the other language uses, they are ours and go again
+
+
+BROKEN_FOLDER = (OSError, ValueError, KeyError, RuntimeError, ImportError, TypeError, AttributeError)
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -37,6 +41,8 @@ def add_options(group: argparse._ArgumentGroup) -> None:
 def create(args: argparse.Namespace, source: str, target: str) -> "TranslationModel":
     if not args.model:
         raise UserError("--backend hf needs --model, a folder or a name on the hub")
+    if args.model.startswith((".", "/", "~")) and not Path(args.model).is_dir():
+        raise UserError(f"--model {args.model}: no such folder")
     return TranslationModel(
         args.model, source, target, revision=args.revision, batch_size=args.batch_size,
         beams=args.beams, device=args.device, price=args.price,
@@ -65,6 +71,7 @@ class TranslationModel(Backend):
 
     def __enter__(self) -> "TranslationModel":
         import torch
+        from safetensors import SafetensorError
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -72,7 +79,10 @@ class TranslationModel(Backend):
             self._tokenizer = AutoTokenizer.from_pretrained(self.name, revision=self.revision)
             model = AutoModelForSeq2SeqLM.from_pretrained(self.name, revision=self.revision)
             self._model = model.eval().to(device)
-        except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        # What transformers raises for folders whose files are missing, cut off or of another kind.
+        except (*BROKEN_FOLDER, SafetensorError) as error:
+            if isinstance(error, ImportError) and find_spec("sentencepiece") is None:
+                raise missing_package("sentencepiece", f"--model {self.name}", "translate") from error
             raise UserError(
                 f"--model {self.name} cannot be loaded as a translation model: {error}"
             ) from error
