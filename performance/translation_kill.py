@@ -1,6 +1,6 @@
 """The whole of StereoSet through a stand-in for Amazon Translate, killed again and again.
 
-python benchmarks/translation_kill.py [--kills 20] [--delay 0.01] [--concurrency 8] [--limit 1000]
+python performance/translation_kill.py [--kills 20] [--delay 0.01] [--concurrency 8] [--limit 1000]
 
 Prints strings per second of an undisturbed run, what was asked twice, and whether the data sets agree.
 """

@@ -1,8 +1,8 @@
 """Pair building: sentences a second and peak memory, by size of the corpus.
 
-python benchmarks/nsp_pairs.py --corpus corpus/en.jsonl [--sizes 100000 1000000] [--json FILE]
+python performance/nsp_pairs.py --corpus corpus/en.jsonl [--sizes 100000 1000000] [--json FILE]
 
-Sentences of a real corpus (benchmarks/nsp_corpus.py makes one), repeated with their number until there are enough,
+Sentences of a real corpus (performance/nsp_corpus.py makes one), repeated with their number until there are enough,
 in articles of their real lengths. Splitting is done before and not measured. Each size runs in a process of its
 own; memory is the highest sum over the process and its workers.
 """

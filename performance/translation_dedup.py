@@ -1,6 +1,6 @@
 """How much sending identical strings once saves, on the real English data.
 
-python benchmarks/translation_dedup.py [--price 15] [--data DIR]
+python performance/translation_dedup.py [--price 15] [--data DIR]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Training throughput: batches of similar length against plain shuffled ones, in one run on the same pairs.
 
-python benchmarks/nsp_training.py --pairs PAIRS --tokenizer MODEL_DIR [--json FILE]
+python performance/nsp_training.py --pairs PAIRS --tokenizer MODEL_DIR [--json FILE]
 
 A GPT-2 of the given size with random weights (its speed is that of trained ones); blocks of optimiser steps of
 the two kinds take turns, so that neither has the machine to itself.

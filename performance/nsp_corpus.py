@@ -1,7 +1,7 @@
 """The help of LibreOffice in five languages as JSON Lines: a real, parallel corpus from Debian's archive.
 
 apt-get download libreoffice-help-en-us libreoffice-help-de …; dpkg -x EACH.deb unpacked   (or install them)
-python benchmarks/nsp_corpus.py unpacked/usr/share/libreoffice/help corpus/
+python performance/nsp_corpus.py unpacked/usr/share/libreoffice/help corpus/
 
 Writes corpus/{en,de,fr,es,tr}.jsonl with id (the page's path, the same in every language) and text.
 """

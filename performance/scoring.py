@@ -1,14 +1,14 @@
 """How fast and in how much memory models are scored, beside other ways to do it. Random weights at real sizes.
 
-    python benchmarks/scoring.py                                     # all six models, 120 examples each
-    python benchmarks/scoring.py --models gpt2 --examples 300 --languages en de
-    python benchmarks/scoring.py --scaling --models gpt2             # 500, 2,000 and all examples
+    python performance/scoring.py                                     # all six models, 120 examples each
+    python performance/scoring.py --models gpt2 --examples 300 --languages en de
+    python performance/scoring.py --scaling --models gpt2             # 500, 2,000 and all examples
 
 (a) ours, (b) the harness's own `hf` (causal models), (c) the plain published method: every unmasking step of every
 candidate, all positions, full softmax, batches of 16 as they come, padded to their longest (T5: greedy generation of
 two tokens), (d) the time that the matrix products of (a) take at this machine's measured peak. Sides alternate, the
 best of --repeats counts; (a) and (b) run at their best batch size. Tokenizers and data come from the folder
-STEREOSET_SHARED. Rows are merged into benchmarks/results/scoring.json, and scoring.md is made from it.
+STEREOSET_SHARED. Rows are merged into performance/results/scoring.json, and scoring.md is made from it.
 """
 
 import argparse
@@ -29,7 +29,7 @@ import torch
 from scoring_sides import SIZES, build, examples_of, harness, ours, plain
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "scoring.json"
+RESULTS = ROOT / "performance" / "results" / "scoring.json"
 OURS_TOKENS, HARNESS_SIZES = (512, 1024, 2048), (4, 16, 64)  # batches to choose the best of
 
 
@@ -177,7 +177,7 @@ def markdown(results: dict[str, Any]) -> str:
         "",
         "Random weights at real sizes, float32, "
         f"{results['threads']} CPU threads; times in seconds per 1,000 examples (three candidates each), "
-        "memory beyond the loaded model. Made by `python benchmarks/scoring.py`, which says what (a) to (d) are.",
+        "memory beyond the loaded model. Made by `python performance/scoring.py`, which says what (a) to (d) are.",
         "",
         "| " + " | ".join(title for _, title in COLUMNS) + " |",
         "|" + "---|" * len(COLUMNS),
