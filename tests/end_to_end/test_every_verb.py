@@ -1,0 +1,199 @@
+"""Every verb, typed for every kind of model and input that it accepts: exit code 0, the lines, the files."""
+
+import json
+
+import pytest
+
+KINDS = ("bert", "roberta", "gpt2", "chat", "t5", "mt5")
+NEXT_SENTENCE = ("nsp-decoder", "nsp-seq2seq", "nsp-encoder")
+CAUSAL = ("gpt2", "chat")
+
+
+def metrics(folder) -> dict[str, float]:
+    """{metric of the one task: value} of the results file below a folder."""
+    (file,) = folder.rglob("results_*.json")
+    (values,) = json.loads(file.read_text())["results"].values()
+    return {name.partition(",")[0]: value for name, value in values.items() if isinstance(value, float)}
+
+
+@pytest.mark.parametrize("kind", [*KINDS, *NEXT_SENTENCE])
+def test_predict_then_score_gives_what_run_gives(type_command, kind):
+    """The two ways from a model to a number, and the table of one is the table of the other."""
+    folder = type_command.folder
+    split = "inter" if kind in NEXT_SENTENCE else "both"
+    task = "stereoset_inter_de" if kind in NEXT_SENTENCE else "stereoset_de"
+    predicted = type_command(
+        f"stereoset predict {{{kind}}} --language de --split {split} --data sample -o predictions.json"
+    )
+    assert predicted.code == 0, predicted.text
+    assert "wrote predictions.json" in predicted.out
+    scored = type_command("stereoset score predictions.json -l de --data sample -o scores.json")
+    assert scored.code == 0, scored.text
+    run = type_command(
+        f"stereoset run --model stereoset-hf --model_args pretrained={{{kind}}} --tasks {task} "
+        "--metadata data=sample --output_path results --log_samples"
+    )
+    assert run.code == 0, run.text
+    table = json.loads((folder / "scores.json").read_text())
+    ours = table["inter" if kind in NEXT_SENTENCE else "overall"]["overall"]
+    theirs = metrics(folder / "results")
+    for metric in ("ss", "lms", "icat", "mc_ss", "icat_macro"):
+        assert ours[metric] == pytest.approx(theirs[metric], abs=1e-9), metric
+    samples = type_command("stereoset score " + " ".join(map(str, folder.rglob("samples_*.jsonl"))))
+    assert samples.code == 0, samples.text
+    report = type_command("stereoset report results -o report.html --tables tables --figures figures")
+    assert report.code == 0, report.text
+    assert "<html" in (folder / "report.html").read_text()
+    assert list((folder / "tables").iterdir())
+    assert list((folder / "figures").glob("*.png"))
+
+
+@pytest.mark.parametrize("kind", CAUSAL)
+def test_hf_and_stereoset_hf_give_the_same_table_for_causal_models(type_command, kind):
+    for model in ("hf", "stereoset-hf"):
+        done = type_command(
+            f"stereoset run --model {model} --model_args pretrained={{{kind}}} --tasks stereoset_intra_fr "
+            f"--metadata data=sample --output_path {model}"
+        )
+        assert done.code == 0, done.text
+    one, other = metrics(type_command.folder / "hf"), metrics(type_command.folder / "stereoset-hf")
+    assert [one[m] for m in ("ss", "lms", "icat")] == [other[m] for m in ("ss", "lms", "icat")]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--apply_chat_template",
+        "--apply_chat_template --system_instruction 'Answer in one sentence.'",
+        "--system_instruction 'Answer in one sentence.'",
+        "--limit 9",
+        "--predict_only --output_path out",
+        "--use_cache cache",
+        "--cache_requests true",
+        "--write_out",
+        "--num_fewshot 1",
+        "--batch_size 5",
+    ],
+)
+def test_the_harness_flags_work_with_hf(type_command, flags):
+    done = type_command(
+        "stereoset run --model hf --model_args pretrained={chat} --tasks stereoset_inter_en --metadata data=sample "
+        + flags
+    )
+    assert done.code == 0, done.text
+    expected = 9 if "limit" in flags else 28
+    assert "inter/en" in done.out
+    assert f"{expected} " in next(line for line in done.out.splitlines() if "inter/en" in line)
+
+
+def test_the_steps_of_a_new_language(type_command):
+    """plan, repair, check, review, apply and build on a translation that is at hand, then the new task."""
+    folder = type_command.folder
+    made = type_command("stereoset translate plan --to it --data sample")
+    assert made.code == 0, made.text
+    from lm_eval_stereoset.data.format import SPLITS
+    from lm_eval_stereoset.data.store import SAMPLE, file_in
+
+    for split in SPLITS:  # Spanish stands in for what a translator would have written
+        target = file_in(folder / "stereoset-it" / "raw", split, "it")
+        target.parent.mkdir(parents=True)
+        target.write_bytes(file_in(SAMPLE, split, "es").read_bytes())
+    steps = (
+        "repair --to it --data sample",
+        "check --to it --data sample --json problems.json",
+        "review --to it --data sample --everything",
+    )
+    for step in steps:
+        done = type_command(f"stereoset translate {step}")
+        assert done.code == 0, done.text
+    assert json.loads((folder / "problems.json").read_text())
+    work = folder / "stereoset-it"
+    assert (work / "review.xlsx").is_file()
+    rows = (work / "review.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert len(rows) > 28
+    done = type_command("stereoset translate apply stereoset-it/review.xlsx --to it --data sample --by Ada")
+    assert done.code == 0, done.text
+    done = type_command("stereoset translate build --to it --data sample")
+    assert done.code == 0, done.text
+    assert "stereoset_intra_it" in done.out
+    run = type_command(
+        "stereoset run --model hf --model_args pretrained={gpt2} --tasks stereoset_it --limit 20"
+    )
+    assert run.code == 0, run.text
+    assert "intra/it" in run.out
+
+
+def test_data_is_fetched_listed_checked_and_added(type_command):
+    folder, data = type_command.folder, type_command.data
+    fetched = type_command("stereoset data fetch --from {shared}/upstream/stereotypes-multi -l tr -l en")
+    assert fetched.code == 0, fetched.text
+    listed = type_command("stereoset data list --json")
+    assert listed.code == 0
+    rows = {(row["split"], row["language"]): row["examples"] for row in json.loads(listed.out)}
+    assert rows == {
+        ("intra", "en"): 2106,
+        ("inter", "en"): 2123,
+        ("intra", "tr"): 2106,
+        ("inter", "tr"): 2123,
+    }
+    assert type_command(f"stereoset data check {data}/intra/tr.jsonl {data}/inter/tr.jsonl").code == 0
+    (folder / "own" / "intra").mkdir(parents=True)
+    lines = (data / "intra" / "tr.jsonl").read_bytes().splitlines(keepends=True)[:30]
+    (folder / "own" / "intra" / "az.jsonl").write_bytes(b"".join(lines))
+    added = type_command("stereoset data add own --language az")
+    assert added.code == 0, added.text
+    run = type_command("stereoset run --model hf --model_args pretrained={gpt2} --tasks stereoset_intra_az")
+    assert run.code == 0, run.text
+
+
+def test_predict_scores_what_a_next_sentence_model_takes(type_command):
+    done = type_command("stereoset predict {nsp-encoder} -l tr --data sample -o p.json")
+    assert done.code == 0, done.text
+    assert "intra: left out" in done.out
+    assert list(json.loads((type_command.folder / "p.json").read_text())) == ["intersentence"]
+
+
+def test_the_next_sentence_commands(type_command, models):
+    evaluated = type_command("nsp_finetune evaluate {nsp-decoder} --pairs {pairs} --json")
+    assert evaluated.code == 0, evaluated.text
+    assert 0 <= json.loads(evaluated.out)["all"]["accuracy"] <= 1
+    short = (
+        "--max-examples 32 --batch-size 8 --accumulation 1 --eval-examples 8 --test-examples 8 --tracker none"
+    )
+    for _ in range(2):  # the second goes on from what the first has finished
+        resumed = type_command(
+            f"nsp_finetune train --base {{gpt2}} --pairs {{pairs}} --output model {short} --resume"
+        )
+        assert resumed.code == 0, resumed.text
+    converted = type_command(
+        "nsp_finetune convert {shared}/golden/models/tiny-gpt2-nsp/nsp_model.pth "
+        "--base {shared}/golden/models/tiny-gpt2-nsp --output converted"
+    )
+    assert converted.code == 0, converted.text
+    predicted = type_command("stereoset predict converted -l en --split inter --data sample -o p.json")
+    assert predicted.code == 0, predicted.text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "stereoset",
+        "stereoset run",
+        "stereoset predict",
+        "stereoset score",
+        "stereoset report",
+        "stereoset data",
+    ]
+    + [f"stereoset data {verb}" for verb in ("fetch", "list", "check", "add")]
+    + ["stereoset translate"]
+    + [
+        f"stereoset translate {step}"
+        for step in ("plan", "run", "repair", "check", "review", "apply", "build", "all")
+    ]
+    + ["nsp_finetune"]
+    + [f"nsp_finetune {verb}" for verb in ("prepare", "train", "evaluate", "convert")],
+)
+def test_every_verb_has_a_help(type_command, command):
+    done = type_command(f"{command} --help")
+    assert done.code == 0, done.text
+    assert done.out.startswith("usage: ")
