@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from lm_eval_stereoset.data.format import read_examples
+from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.data.store import SAMPLE, data_folder, file_in
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import max_positions

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate
+from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
 from lm_eval_stereoset.benchmarks.stereoset.metrics import draw, outcomes
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.harness.docs import load_docs
-from lm_eval_stereoset.predictions import Scored
 
 
 def best_of(function: Callable[[], object], repeats: int = 5) -> float:

@@ -23,8 +23,8 @@ import numpy as np
 import torch
 from scoring_sides import SHARED, examples_of
 
+from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS, outcomes, summarise
-from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.files import read_json, write_json
 from lm_eval_stereoset.scoring import CASES, Scores, load, score
 

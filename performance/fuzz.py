@@ -55,7 +55,7 @@ def make_data(folder: Path) -> None:
 
 
 def make_predictions(folder: Path) -> None:
-    from lm_eval_stereoset.data.store import load
+    from lm_eval_stereoset.benchmarks.stereoset.data import load
 
     generator = random.Random(0)
     content = {}

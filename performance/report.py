@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import SPLITS
 from lm_eval_stereoset.harness import aggregation
 from lm_eval_stereoset.harness.docs import doc_to_choice, doc_to_text, example_to_doc
 from lm_eval_stereoset.languages import LANGUAGES

@@ -95,9 +95,9 @@ def tokenizer_of(size: Size):
 
 def examples_of(split: str, language: str, count: int | None):
     """Every n-th example, so that all kinds are among them."""
+    from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
+    from lm_eval_stereoset.benchmarks.stereoset.upstream import pickle_path
     from lm_eval_stereoset.data import store
-    from lm_eval_stereoset.data.pickles import read_pickle
-    from lm_eval_stereoset.data.upstream import pickle_path
 
     path = SHARED / "upstream" / "stereotypes-multi" / pickle_path(split, language)
     examples = read_pickle(path, split) if path.is_file() else store.load(split, language).examples
@@ -127,7 +127,7 @@ def harness(model, tokenizer, examples, split: str, size: int) -> Callable[[], l
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
-    from lm_eval_stereoset.scoring.text import with_final_dot
+    from lm_eval_stereoset.scoring.questions import with_final_dot
 
     lm = HFLM(pretrained=model, tokenizer=tokenizer, batch_size=size, device="cpu")
     pairs = [
@@ -189,7 +189,7 @@ def _generated_probabilities(model, tokenizer, batch, tokens) -> list[float]:
 
 
 def plain_answers(model, tokenizer, examples) -> list[float]:
-    from lm_eval_stereoset.scoring.text import with_final_dot
+    from lm_eval_stereoset.scoring.questions import with_final_dot
 
     pairs = [
         (with_final_dot(e.context) + " <extra_id_0>", c.sentence) for e in examples for c in e.candidates

@@ -42,7 +42,7 @@ def clone(shared) -> Path:
 @pytest.fixture(scope="session")
 def fetched(clone, tmp_path_factory) -> Path:
     """A data folder with all ten files, fetched once. Read only."""
-    from lm_eval_stereoset.data.fetch import fetch
+    from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch
 
     folder = tmp_path_factory.mktemp("fetched")
     with pytest.MonkeyPatch.context() as patch:

@@ -6,9 +6,9 @@ import os
 import pytest
 
 from lm_eval_stereoset import files
-from lm_eval_stereoset.cells import markdown_cell, spreadsheet_cell
 from lm_eval_stereoset.errors import UserError, missing_package
 from lm_eval_stereoset.files import parse_json, read_bytes, read_json, read_text, refuse_overwriting
+from lm_eval_stereoset.report.cells import markdown_cell, spreadsheet_cell
 
 
 @pytest.mark.parametrize(

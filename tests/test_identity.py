@@ -5,7 +5,13 @@ import shutil
 
 import pytest
 
-from lm_eval_stereoset.identity import files_of, identity_by_arguments, identity_of, tokenizer_of, weights_of
+from lm_eval_stereoset.scoring.identity import (
+    files_of,
+    identity_by_arguments,
+    identity_of,
+    tokenizer_of,
+    weights_of,
+)
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lm_eval_stereoset.benchmarks.stereoset.data import load
+from lm_eval_stereoset.benchmarks.stereoset.predictions import PUBLISHED_KEYS
 from lm_eval_stereoset.cli.score import main
-from lm_eval_stereoset.data.store import load
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness.docs import example_to_doc
-from lm_eval_stereoset.predictions import PUBLISHED_KEYS
 
 
 def one_line(error: UserError) -> None:

@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate
-from lm_eval_stereoset.data.store import load
-from lm_eval_stereoset.predictions import match, read_predictions
+from lm_eval_stereoset.benchmarks.evaluation import evaluate
+from lm_eval_stereoset.benchmarks.stereoset.data import load
+from lm_eval_stereoset.benchmarks.stereoset.predictions import match, read_predictions
 
 NAMES = {"count": "n", "macro_icat": "icat_macro", "micro_icat": "icat_micro"}
 EXPECTED = {

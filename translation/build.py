@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lm_eval_stereoset.benchmarks.stereoset.example import Example, parse_example
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import Example, encoded, iter_lines, parse_example
+from lm_eval_stereoset.data.lines import encoded, iter_lines
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json
 from translation.checks import KINDS, NEVER, problems
@@ -35,7 +36,7 @@ def build(
 def _build(
     folder: Folder, name: str, english_sizes: Mapping[str, int], drop_unresolved: bool, replace: bool
 ) -> Built:
-    from lm_eval_stereoset.harness.own_tasks import own_task_names
+    from lm_eval_stereoset.harness.yaml_tasks import own_task_names
 
     folder.notice_edits(adopt=True)
     data = folder.read()
@@ -76,7 +77,7 @@ def _add(
     data: dict[str, list[Example]], folder: Folder, name: str, partial: Mapping[str, int], replace: bool
 ) -> list[store.Dataset]:
     """Into the data folder, as `stereoset data add` does it: both splits are valid, or none goes in."""
-    from lm_eval_stereoset.harness.own_tasks import own_task_files
+    from lm_eval_stereoset.harness.yaml_tasks import own_task_files
 
     store.refuse_language(name, folder.path)
     place = folder.path.resolve()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import atomic_write
 from translation.steps import StepCounts

@@ -10,8 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lm_eval_stereoset.data.census import has_invisible
-from lm_eval_stereoset.data.format import BLANK, Example, damage, split_of, visible
+from lm_eval_stereoset.data.format import split_of
+
+from lm_eval_stereoset.benchmarks.stereoset.census import has_invisible
+from lm_eval_stereoset.benchmarks.stereoset.example import Example
+from lm_eval_stereoset.data.lines import damage, visible
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation.columns import rebuilt, target_missing, texts
 from translation.sheet import ERROR_VALUE
 

@@ -8,7 +8,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from lm_eval_stereoset.data.format import BLANK, Example, split_of
+from lm_eval_stereoset.data.format import split_of
+
+from lm_eval_stereoset.benchmarks.stereoset.example import Example
+from lm_eval_stereoset.scoring.questions import BLANK
 
 KINDS = ("target", "context", "sentence", "word")  # what a rule may name as its columns
 

@@ -5,9 +5,9 @@ import re
 import sys
 from pathlib import Path
 
-from lm_eval_stereoset.data.facts import is_stereoset
-from lm_eval_stereoset.data.format import SPLITS
-from lm_eval_stereoset.data.store import LANGUAGE_CODE
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.facts import is_stereoset
+from lm_eval_stereoset.data.adding import LANGUAGE_CODE
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import write_json
 from translation import backends, checks, rules, steps

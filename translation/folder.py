@@ -19,8 +19,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.data import together
-from lm_eval_stereoset.data.format import SPLITS, Example, encoded, iter_lines
+from lm_eval_stereoset.data.lines import encoded, iter_lines
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json, read_json
 from translation.columns import fingerprint

@@ -5,8 +5,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from lm_eval_stereoset.data.facts import describe, differences_from
-from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.facts import describe, differences_from
 from lm_eval_stereoset.data.store import data_folder, file_in
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_overwriting

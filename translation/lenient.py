@@ -3,18 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.facts import refuse_other_facts
-from lm_eval_stereoset.data.format import (
-    BLANK,
-    Example,
-    Uniqueness,
-    damage,
-    iter_lines,
-    parse_example,
-    visible,
-)
+from lm_eval_stereoset.benchmarks.stereoset.example import Example, parse_example
+from lm_eval_stereoset.benchmarks.stereoset.facts import refuse_other_facts
+from lm_eval_stereoset.data.lines import Uniqueness, damage, iter_lines, visible
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation.columns import names, put
 
 

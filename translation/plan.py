@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from lm_eval_stereoset.data.format import Example
+from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.errors import UserError
 from translation.columns import get
 from translation.source import strings_of, translated_columns

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from lm_eval_stereoset.data.format import BLANK, SPLITS, Example
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation.columns import Change, get, names, put, rebuilt, target_missing
 from translation.folder import Folder, json_bytes, lines_bytes
 from translation.patterns import bounded, substitute

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
-from lm_eval_stereoset.data.format import SPLITS, Example
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
 from translation.lenient import parse_lenient
 

@@ -28,7 +28,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_text
 from translation import plain_yaml

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
-from lm_eval_stereoset.data.format import BLANK
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation.backends import Backend, Refused
 from translation.memory import Memory
 

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from lm_eval_stereoset.data.format import split_of
+
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
+from lm_eval_stereoset.benchmarks.stereoset.words import candidate_word
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import SPLITS, Example, split_of
-from lm_eval_stereoset.data.words import candidate_word
 from translation.columns import get, names, put, rebuilt
 
 SOURCE_LANGUAGE = "en"

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.format import SPLITS, Example
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, write_json
 from translation.checks import KINDS, problems_of

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lm_eval_stereoset.data.format import BLANK, Example, split_of
+from lm_eval_stereoset.data.format import split_of
+
+from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation import sheet
 from translation.checks import KINDS, NEVER, problems
 from translation.columns import fingerprint, get

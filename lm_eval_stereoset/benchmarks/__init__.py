@@ -1,1 +1,27 @@
-"""What is measured: one folder per benchmark, with its examples, metrics and formulas."""
+"""What is measured: one folder per benchmark, each declared once (declaration.py). This is the registry."""
+
+import importlib
+
+from lm_eval_stereoset.benchmarks.declaration import Benchmark
+from lm_eval_stereoset.errors import UserError
+
+# name: the module whose BENCHMARK it is, imported when it is asked for
+MODULES = {"stereoset": "lm_eval_stereoset.benchmarks.stereoset.declared"}
+_REGISTERED: dict[str, Benchmark] = {}
+
+
+def register(benchmark: Benchmark) -> None:
+    """Makes a benchmark of another package known in this process."""
+    _REGISTERED[benchmark.name] = benchmark
+
+
+def names() -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*MODULES, *_REGISTERED)))
+
+
+def find(name: str) -> Benchmark:
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    if name not in MODULES:
+        raise UserError(f"no benchmark {name!r}; the benchmarks are {', '.join(names())}")
+    return importlib.import_module(MODULES[name]).BENCHMARK

@@ -1,8 +1,57 @@
-"""How a benchmark declares what it measures. Tables, intervals and paired tests read these declarations."""
+"""How a benchmark declares what it measures. Everything outside its folder reads this declaration and nothing else.
 
-from dataclasses import dataclass
+    BENCHMARK = Benchmark(
+        name="pairs", title="Pairs", example=Pair, parse=parse_pair, splits=("pairs",), languages=("en", "de"),
+        labels=("more", "less"), groups=("age", "size"), columns=preferences,
+        metrics=(Metric("preference", "Preference", "", 0.5, Statistic(…), main=True),),
+    )
 
+An example is a frozen dataclass with the properties of `Example` below. From file to score it goes this way:
+
+    a line of the data file  -> parse   -> example
+    example.question         -> a model -> one number per candidate
+    columns(examples, scores)           -> what each example adds, added up by cluster
+    metric.statistic                    -> the number in the table, its interval, its paired test
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from lm_eval_stereoset.scoring.questions import Question
 from lm_eval_stereoset.stats.statistic import Statistic
+
+OVERALL = "overall"  # all groups together, or all splits pooled
+
+
+class Example(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """All ids that must be unique in a file: its own, and its candidates' if they have some."""
+
+    @property
+    def split(self) -> str: ...
+    @property
+    def group(self) -> str:
+        """One of the benchmark's groups: the row it belongs to in tables by kind of bias."""
+
+    @property
+    def cluster(self) -> str:
+        """Examples of one cluster are not independent facts: a bootstrap draws whole clusters."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What each candidate of the question is, in the question's order."""
+
+    @property
+    def question(self) -> Question: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The line of the data file."""
 
 
 @dataclass(frozen=True)
@@ -14,3 +63,86 @@ class Metric:
     unit: str  # "%", or "" for a plain number
     ideal: float | None  # the value of an unbiased, competent model; None where there is none
     statistic: Statistic
+    main: bool = False  # models are compared by it: in the closing table, and in paired tests
+    by_group: bool = False  # reported for each group and, where splits are pooled, for each split
+    tested: bool = False  # tables say whether it differs from the ideal beyond chance
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """None where neither more nor less is better: an ideal in the middle, or none."""
+        if self.ideal is None or self.statistic.low < self.ideal < self.statistic.high:
+            return None
+        return self.ideal == self.statistic.high
+
+    def merit(self, value: float) -> float:
+        """The higher, the better: for finding the best of several models. A metric without an ideal has no best."""
+        return float("nan") if self.ideal is None else -abs(value - self.ideal)
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """What `stereoset data fetch` was asked for."""
+
+    languages: tuple[str, ...]
+    splits: tuple[str, ...]
+    clone: Path | None = None  # --from: a local copy, without a network
+    source: str | None = None  # --source, one of the benchmark's sources; None: the first
+    revision: str | None = None
+    force: bool = False  # again, even if it is there
+    insist: bool = False  # take files whose checksum is not the published one
+
+
+@dataclass(frozen=True)
+class Source:
+    """One place that data can be fetched from."""
+
+    help: str
+    fetch: Callable[["Benchmark", Fetch], list[Path]]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    name: str  # in task names, folders and --benchmark: "stereoset"
+    title: str  # "StereoSet"
+    example: type  # its dataclass
+    parse: Callable[[Any, str, str], Any]  # (decoded line, split, where) -> example
+    splits: tuple[str, ...]  # parts of the data, each with a file per language
+    languages: tuple[str, ...]  # built in; languages.py has their names
+    labels: tuple[str, ...]  # of the candidates: the order of the columns of scores
+    groups: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    # (examples, their scores by label) -> (examples, columns): what the statistics are functions of, cluster by cluster
+    columns: Callable[[Sequence[Any], np.ndarray], np.ndarray]
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    known: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # sha256 of a file: source, version
+    sample: Path | None = None  # data that comes with the package, laid out like a data folder
+    folder: str | None = None  # below the data folder; None: its name
+    check: Callable[[Sequence[Any], str], None] = lambda examples, where: (
+        None
+    )  # raises on data that cannot be right
+    # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
+    complaint: Callable[[np.ndarray], str | None] = lambda columns: None
+    predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
+    tables: Any = None  # the papers' own tables and figures in the report; see benchmarks/stereoset/paper.py
+    legend: str = ""  # one line below tables
+
+    @property
+    def statistics(self) -> dict[str, Statistic]:
+        return {metric.name: metric.statistic for metric in self.metrics}
+
+    @property
+    def main(self) -> tuple[Metric, ...]:
+        return tuple(metric for metric in self.metrics if metric.main)
+
+    def metric(self, name: str) -> Metric:
+        return next(metric for metric in self.metrics if metric.name == name)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The fields of a line."""
+        return tuple(field.name for field in fields(self.example))
+
+    def task_name(self, split: str | None, language: str) -> str:
+        """`split` None: all splits pooled. A benchmark with a single split does not name it."""
+        parts = [self.name, split if len(self.splits) > 1 else None, language]
+        return "_".join(part for part in parts if part)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lm_eval_stereoset.data.format import BIAS_TYPES, SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, SPLITS
 from lm_eval_stereoset.languages import LANGUAGES
 
 
@@ -64,7 +64,7 @@ def fetch(args: argparse.Namespace) -> None:
             raise UserError(
                 "--source hub has English only, both splits; leave out --language, --split and --from"
             )
-        from lm_eval_stereoset.data.hub import fetch_hub
+        from lm_eval_stereoset.benchmarks.stereoset.hub import fetch_hub
 
         paths = fetch_hub(revision=args.revision)
     else:
@@ -72,7 +72,7 @@ def fetch(args: argparse.Namespace) -> None:
             raise UserError(
                 "--revision is for --source hub; the authors' files are those of one pinned commit"
             )
-        from lm_eval_stereoset.data.fetch import fetch as fetch_authors
+        from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch as fetch_authors
 
         languages = args.language or tuple(LANGUAGES)
         paths = fetch_authors(languages, args.split or SPLITS, args.clone, args.force, args.insist)
@@ -120,7 +120,7 @@ def print_data(folder: Path, found: Sequence, damaged: int) -> None:
 
 
 def check(args: argparse.Namespace) -> int:
-    from lm_eval_stereoset.data.census import take
+    from lm_eval_stereoset.benchmarks.stereoset.census import take
 
     taken = [take(path) for path in args.files]
     if args.json:
@@ -132,7 +132,7 @@ def check(args: argparse.Namespace) -> int:
 
 
 def print_census(census, names: bool) -> None:
-    from lm_eval_stereoset.data.census import ODDITIES
+    from lm_eval_stereoset.benchmarks.stereoset.census import ODDITIES
 
     types = ", ".join(f"{name} {census.bias_types[name]}" for name in BIAS_TYPES)
     print(f"{census.path}  ({census.split}, sha256 {census.sha256[:12]})")
@@ -151,8 +151,8 @@ def print_census(census, names: bool) -> None:
 
 
 def add(args: argparse.Namespace) -> None:
-    from lm_eval_stereoset.data.store import add as add_data
-    from lm_eval_stereoset.harness.own_tasks import own_task_files, own_task_names
+    from lm_eval_stereoset.data.adding import add as add_data
+    from lm_eval_stereoset.harness.yaml_tasks import own_task_files, own_task_names
 
     added = add_data(Path(args.folder), args.language, args.version, args.replace, own_task_files)
     tasks = own_task_names(args.language)

@@ -15,7 +15,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_special
 
@@ -30,14 +29,14 @@ class Part:
 
     split: str
     start: int
-    examples: Sequence[Example]
+    examples: Sequence[Any]
 
     @property
     def name(self) -> str:
         return f"{self.split} {self.start}"
 
 
-def parts_of(examples: Mapping[str, Sequence[Example]], at_once: int) -> list[Part]:
+def parts_of(examples: Mapping[str, Sequence[Any]], at_once: int) -> list[Part]:
     return [
         Part(split, start, found[start : start + at_once])
         for split, found in examples.items()
@@ -50,7 +49,7 @@ class Notes:
 
     def __init__(self, output: Path):
         self.path = output.with_name(output.name + ".part")
-        self.scores: dict[str, list[list[float]]] = {}  # part: three scores for each of its examples
+        self.scores: dict[str, list[list[float]]] = {}  # part: the scores of each example's candidates
         self.begun = False
 
     def __enter__(self) -> "Notes":
@@ -96,8 +95,8 @@ class Notes:
         logger.warning("going on with %s: %d examples are done", self.path, done)
 
     def add(self, part: Part, scores: Sequence[Any]) -> None:
-        found = [[score.probability for score in triple] for triple in scores]
-        rows = [[example.id, triple] for example, triple in zip(part.examples, found, strict=True)]
+        found = [[score.probability for score in row] for row in scores]
+        rows = [[example.id, row] for example, row in zip(part.examples, found, strict=True)]
         self._append(json.dumps([part.name, rows]).encode() + b"\n")
         self.scores[part.name] = found
 
@@ -119,23 +118,24 @@ class Notes:
 
 
 def usable(line: bytes, expected: Mapping[str, Part]) -> dict[str, list[list[float]]]:
-    """The part in a line of notes; nothing unless it has three numbers for exactly the part's examples."""
+    """The part in a line of notes; nothing unless it has a number for each candidate of exactly the part's examples."""
     try:
         name, rows = json.loads(line)
         part = expected[name]
         ids, scores = zip(*rows, strict=True)
     except (ValueError, TypeError, LookupError, RecursionError):
         return {}
-    if list(ids) != [example.id for example in part.examples] or not all(map(_is_triple, scores)):
+    if list(ids) != [example.id for example in part.examples]:
         return {}
-    return {name: list(scores)}
+    wanted = [len(example.labels) for example in part.examples]
+    return {name: list(scores)} if all(map(_are_scores, scores, wanted)) else {}
 
 
-def _is_triple(scores: Any) -> bool:
+def _are_scores(scores: Any, count: int) -> bool:
     """Probabilities, their means and ratios: finite and not below zero."""
     return (
         isinstance(scores, list)
-        and len(scores) == 3
+        and len(scores) == count
         and all(type(score) is float and math.isfinite(score) and score >= 0 for score in scores)
     )
 

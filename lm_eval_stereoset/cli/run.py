@@ -27,7 +27,6 @@ def main(argv: Sequence[str]) -> int:
     from lm_eval._cli import HarnessCLI
 
     from lm_eval_stereoset.harness import closing, mistakes, preflight
-    from lm_eval_stereoset.harness.closing_table import closing_table, report_hint, without_stereoset
     from lm_eval_stereoset.harness.printing import table_of
     from lm_eval_stereoset.harness.quiet import quiet
     from lm_eval_stereoset.harness.saving import Saving
@@ -53,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
     closing.problems.clear()
     with Saving(settings.get("output_path") if is_first else None) as saving:
         try:
-            with quiet(), identified(), table_of(None if full_table else without_stereoset) as printed:
+            with quiet(), identified(), table_of(None if full_table else closing.without_ours) as printed:
                 cli.execute(args)
         except Exception as error:  # looked at, and raised again unless it is known to be the user's mistake
             message = mistakes.explain(error, settings)
@@ -62,11 +61,11 @@ def main(argv: Sequence[str]) -> int:
             raise UserError(f"{message} [STEREOSET_DEBUG=1 shows where]") from error
     if is_first:
         samples = bool(settings.get("log_samples") or settings.get("predict_only"))
-        table = closing_table(printed[0] if printed else {})
-        print("\n".join([*table, *closing.lines()]))
+        table = closing.closing_table(printed[0] if printed else {})
+        print("\n".join([*table, *closing.data_lines()]))
         saving.check(samples)
         if table:
-            print(f"\n{report_hint(saving.report_paths(), samples)}")
+            print(f"\n{closing.report_hint(saving.report_paths(), samples)}")
     if closing.problems:
         raise UserError("; ".join(closing.problems))
     return 0
@@ -109,7 +108,9 @@ def merged_settings(args: argparse.Namespace) -> dict[str, Any]:
 def merged_include_paths(args: argparse.Namespace, settings: dict[str, Any]) -> list[str]:
     """Ours and the user's own languages, then what the user asks for, which may override them."""
     from lm_eval_stereoset.harness.paths import include_paths
+    from lm_eval_stereoset.harness.yaml_tasks import refresh_own_tasks
 
+    refresh_own_tasks()
     # An argument overrides the configuration file, so its include_path must be carried over.
     wanted = args.include_path or settings.get("include_path") or []
     return [*map(str, include_paths()), *([wanted] if isinstance(wanted, str) else wanted)]
@@ -121,4 +122,4 @@ def register_models() -> None:
     from lm_eval.api.registry import model_registry
 
     if "stereoset-hf" not in model_registry:
-        model_registry.register("stereoset-hf", target="lm_eval_stereoset.models.stereoset_hf:StereoSetHF")
+        model_registry.register("stereoset-hf", target="lm_eval_stereoset.harness.model:StereoSetHF")

@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> None:
         check_output(Path(args.output), args)
 
     from lm_eval_stereoset import tables
-    from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate
+    from lm_eval_stereoset.benchmarks.evaluation import evaluate
 
     parts, about = read(args.predictions, args.language, args.data)
     table = evaluate(parts)
@@ -55,10 +55,10 @@ def main(argv: Sequence[str]) -> None:
 def save(output: Path, table: dict, about: list[dict], predictions: str) -> None:
     """The table, and beside it a note of the data and, where the predictions say so, the model that it is from."""
     from lm_eval_stereoset import tables
+    from lm_eval_stereoset.benchmarks.prediction_notes import read_note
     from lm_eval_stereoset.data.store import about_file
     from lm_eval_stereoset.files import atomic_write, write_json
-    from lm_eval_stereoset.provenance import read_note
-    from lm_eval_stereoset.versions import versions
+    from lm_eval_stereoset.scoring.versions import versions
 
     if output.suffix == ".json":
         write_json(output, tables.to_json(table))
@@ -74,10 +74,10 @@ def save(output: Path, table: dict, about: list[dict], predictions: str) -> None
 
 def check_output(output: Path, args: argparse.Namespace) -> None:
     """Neither the table nor the note beside it may take the place of something that is read or needed."""
-    from lm_eval_stereoset.data.format import SPLITS
+    from lm_eval_stereoset.benchmarks.prediction_notes import note_file
+    from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
     from lm_eval_stereoset.data.store import SAMPLE, about_file, data_folder, file_in
     from lm_eval_stereoset.files import read_json, refuse_overwriting
-    from lm_eval_stereoset.provenance import note_file
 
     folder = SAMPLE if args.data == "sample" else Path(args.data).expanduser() if args.data else data_folder()
     data = [file_in(folder, split, args.language) for split in SPLITS if args.language]
@@ -129,7 +129,7 @@ def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[
         return _read_samples(samples, language)
     if len(files) > 1:
         raise UserError("give one prediction file at a time; for several models there is `stereoset report`")
-    from lm_eval_stereoset.provenance import read_note, refuse_wrong_language, unlike_data
+    from lm_eval_stereoset.benchmarks.prediction_notes import read_note, refuse_wrong_language, unlike_data
 
     note = read_note(files[0]) if Path(files[0]).is_file() else {}
     language = language or note.get("language")
@@ -137,8 +137,8 @@ def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[
         raise UserError(
             f"{files[0]}: of which language are the predictions? add --language, such as --language de"
         )
-    from lm_eval_stereoset.data.store import load
-    from lm_eval_stereoset.predictions import match, read_predictions
+    from lm_eval_stereoset.benchmarks.stereoset.data import load
+    from lm_eval_stereoset.benchmarks.stereoset.predictions import match, read_predictions
 
     # Ids and labels are the same in all languages, so the scores would come out, under the wrong name.
     named = Path(files[0]).stem.rpartition("_")[2]
@@ -156,7 +156,7 @@ def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[
 
 
 def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, list[dict]]:
-    from lm_eval_stereoset.predictions import read_samples
+    from lm_eval_stereoset.harness.samples import read_samples
 
     read = {file: read_samples(file) for file in files}
     found = {samples.language for samples in read.values()}

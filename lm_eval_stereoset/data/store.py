@@ -1,39 +1,35 @@
 """Where data sets are kept, and the way from a name to examples with their provenance.
 
-load("intra", "de")                  the data folder, fetched if it is missing
-load("intra", "de", data="sample")   the sample that comes with the package
-load("intra", "it", data="my/dir")   any folder laid out as <split>/<language>.jsonl
+load(BENCHMARK, "intra", "de")                  the data folder, fetched if it is missing
+load(BENCHMARK, "intra", "de", data="sample")   the sample that comes with the package
+load(BENCHMARK, "intra", "it", data="my/dir")   any folder laid out as <split>/<language>.jsonl
 """
 
 import hashlib
 import json
 import logging
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.facts import refuse_other_facts
-from lm_eval_stereoset.data.format import SPLITS, Example, encoded, read_examples
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Fetch
+from lm_eval_stereoset.data.lines import encoded, read_lines
 from lm_eval_stereoset.data.together import finish, write_together
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, sha256_of
-from lm_eval_stereoset.languages import LANGUAGES
 
 logger = logging.getLogger(__name__)
 
-SAMPLE = Path(__file__).parent / "sample"
 SAMPLE_VERSION = "1.0"
-LANGUAGE_CODE = r"[a-z]{2,3}(_[a-z0-9]+)*"  # usable in file names and names of tasks
 
 
 @dataclass(frozen=True)
 class Provenance:
     """Which data a number is from; written into every result."""
 
-    data: str  # "stereoset", "sample", "own" (added by the user) or a folder's name
+    data: str  # the benchmark's name, "sample", "own" (added by the user) or a folder's name
     source: str  # where it came from
     version: str
     sha256: str  # of the canonical file
@@ -41,14 +37,20 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Dataset:
+    benchmark: Benchmark = field(repr=False)
     split: str
     language: str
     path: Path
     provenance: Provenance
-    examples: list[Example] = field(repr=False)
+    examples: list[Any] = field(repr=False)
 
     def describe(self) -> dict[str, Any]:
-        return asdict(self.provenance) | {"examples": len(self.examples)}
+        """As results and notes record it."""
+        return (
+            {"split": self.split, "language": self.language}
+            | asdict(self.provenance)
+            | {"examples": len(self.examples)}
+        )
 
 
 def data_folder() -> Path:
@@ -60,8 +62,17 @@ def data_folder() -> Path:
     return user_cache_path("lm-eval-stereoset", appauthor=False)
 
 
+def folder_of(benchmark: Benchmark) -> Path:
+    """A benchmark's part of the data folder."""
+    return data_folder() / (benchmark.name if benchmark.folder is None else benchmark.folder)
+
+
 def file_in(folder: Path, split: str, language: str) -> Path:
     return folder / split / f"{language}.jsonl"
+
+
+def file_of(benchmark: Benchmark, split: str, language: str) -> Path:
+    return file_in(folder_of(benchmark), split, language)
 
 
 def about_file(path: Path) -> Path:
@@ -69,83 +80,106 @@ def about_file(path: Path) -> Path:
     return path.with_suffix(".about.json")
 
 
-def languages_in(folder: Path) -> list[str]:
+def languages_in(benchmark: Benchmark, folder: Path | None = None) -> list[str]:
     """All languages with a file in the folder, the built-in ones first."""
+    folder = folder_of(benchmark) if folder is None else folder
     for journal in folder.glob(journal_of(folder, "*").name):
         finish(journal)
-    found = {path.stem for split in SPLITS for path in (folder / split).glob("*.jsonl")}
-    return [code for code in LANGUAGES if code in found] + sorted(found - set(LANGUAGES))
+    found = {path.stem for split in benchmark.splits for path in (folder / split).glob("*.jsonl")}
+    built_in = benchmark.languages
+    return [code for code in built_in if code in found] + sorted(found - set(built_in))
 
 
-def load(split: str, language: str, data: str | Path | None = None) -> Dataset:
+def load(benchmark: Benchmark, split: str, language: str, data: str | Path | None = None) -> Dataset:
     """Examples of a split in a language; data missing from the data folder is fetched."""
-    if split not in SPLITS:
-        raise UserError(f"no split {split!r}; the splits are {', '.join(SPLITS)}")
+    if split not in benchmark.splits:
+        raise UserError(f"no split {split!r}; the splits are {', '.join(benchmark.splits)}")
     if data == "sample":
-        path = file_in(SAMPLE, split, language)
+        return _load_sample(benchmark, split, language)
+    if data in (None, "", benchmark.name):
+        path = file_of(benchmark, split, language)
+        finish(journal_of(folder_of(benchmark), language))
         if not path.is_file():
-            raise UserError(
-                f"the sample has no language {language!r}, only {', '.join(languages_in(SAMPLE))}"
-            )
-        logger.warning("%s/%s: using the bundled sample, not StereoSet", split, language)
-        return _read(path, split, language, "sample")
-    if data in (None, "", "stereoset"):
-        path = file_in(data_folder(), split, language)
-        finish(journal_of(data_folder(), language))
-        if not path.is_file():
-            _fetch_missing(split, language)
-        return _read(path, split, language, "stereoset" if language in LANGUAGES else "own")
+            _fetch_missing(benchmark, split, language)
+        return _read(benchmark, path, split, language, _name_of(benchmark, language))
     folder = Path(data).expanduser()
     path = file_in(folder, split, language)
     if not path.is_file():
         raise UserError(
             f"data {str(data)!r}: no file {path}; give 'sample', or a folder laid out as <split>/<language>.jsonl"
         )
-    return _read(path, split, language, folder.name)
+    return _read(benchmark, path, split, language, folder.name)
 
 
-def _fetch_missing(split: str, language: str) -> None:
-    if language not in LANGUAGES:
+def _name_of(benchmark: Benchmark, language: str) -> str:
+    return benchmark.name if language in benchmark.languages else "own"
+
+
+def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
+    if benchmark.sample is None:
+        raise UserError(f"{benchmark.title} has no sample; leave data=sample out")
+    path = file_in(benchmark.sample, split, language)
+    if not path.is_file():
+        known = ", ".join(languages_in(benchmark, benchmark.sample))
+        raise UserError(f"the sample of {benchmark.title} has no language {language!r}, only {known}")
+    logger.warning("%s/%s: using the bundled sample, not %s", split, language, benchmark.title)
+    return _read(benchmark, path, split, language, "sample")
+
+
+def _fetch_missing(benchmark: Benchmark, split: str, language: str) -> None:
+    folder, named = folder_of(benchmark), "" if benchmark.name == "stereoset" else f" {benchmark.name}"
+    if language not in benchmark.languages:
         raise UserError(
-            f"no data for language {language!r} in {data_folder()}; built in are {', '.join(LANGUAGES)}; "
+            f"no data for language {language!r} in {folder}; built in are {', '.join(benchmark.languages)}; "
             f"add your own with: stereoset data add DIR --language {language}"
         )
-    from lm_eval_stereoset.data.fetch import fetch
-
-    try:
-        fetch([language], [split])
-    except UserError as error:
+    if not benchmark.sources:
         raise UserError(
-            f"no data for {split}/{language} in {data_folder()}, and fetching it failed ({error}). "
-            "With a network: `stereoset data fetch`. Without: copy a clone of "
-            "https://github.com/slds-lmu/stereotypes-multi here and `stereoset data fetch --from CLONE`. "
+            f"no data for {split}/{language} in {folder}; put it there with: stereoset data fetch{named} --from DIR"
+        )
+    first = next(iter(benchmark.sources.values()))
+    try:
+        first.fetch(benchmark, Fetch((language,), (split,)))
+    except UserError as error:
+        sample = (
             "To try the bundled sample instead: `--metadata data=sample` with run, `--data sample` elsewhere"
+            if benchmark.sample
+            else ""
+        )
+        raise UserError(
+            f"no data for {split}/{language} in {folder}, and fetching it failed ({error}). "
+            f"With a network: `stereoset data fetch{named}`. Without: copy a clone of {first.help.split(',')[0]} here "
+            f"and `stereoset data fetch{named} --from CLONE`. {sample}"
         ) from error
 
 
-def _read(path: Path, split: str, language: str, name: str) -> Dataset:
-    provenance = provenance_of(path, name)
-    examples = read_examples(path, split)
-    refuse_other_facts(examples, str(path))
-    return Dataset(split, language, path, provenance, examples)
+def _read(benchmark: Benchmark, path: Path, split: str, language: str, name: str) -> Dataset:
+    provenance = provenance_of(benchmark, path, name)
+    examples = read_file(benchmark, path, split)
+    return Dataset(benchmark, split, language, path, provenance, examples)
 
 
-def provenance_of(path: Path, name: str) -> Provenance:
-    from lm_eval_stereoset.data.upstream import CANONICAL_SHA256, COMMIT, REPOSITORY
+def read_file(benchmark: Benchmark, path: Path, split: str) -> list[Any]:
+    """All examples of a file, checked line by line and as a whole."""
+    examples = read_lines(path, lambda fields, where: benchmark.parse(fields, split, where))
+    benchmark.check(examples, str(path))
+    return examples
 
+
+def provenance_of(benchmark: Benchmark, path: Path, name: str) -> Provenance:
     digest = sha256_of(path)
-    if path.is_relative_to(SAMPLE):
+    if benchmark.sample is not None and path.is_relative_to(benchmark.sample):
         return Provenance("sample", "lm-eval-stereoset", SAMPLE_VERSION, digest)
-    if digest in CANONICAL_SHA256.values():
-        return Provenance(name, REPOSITORY, COMMIT[:7], digest)
+    if digest in benchmark.known:
+        return Provenance(name, *benchmark.known[digest], digest)
     about = about_file(path)
     if about.is_file():
-        fields = _note(path)
+        fields = note_of(path)
         if fields.get("sha256") == digest:
             return Provenance(name, str(fields.get("source")), str(fields.get("version")), digest)
         way_out = (
             "restore it with `stereoset data fetch --force`"
-            if path.stem in LANGUAGES
+            if path.stem in benchmark.languages
             else f"take the change in with `stereoset data add DIR --language {path.stem}`"
         )
         raise UserError(
@@ -154,13 +188,10 @@ def provenance_of(path: Path, name: str) -> Provenance:
     return Provenance(name, "local file", f"sha256:{digest[:12]}", digest)
 
 
-def _note(path: Path) -> dict[str, Any]:
+def note_of(path: Path) -> dict[str, Any]:
     """What the note beside a data file says; nothing if there is none, or none that can be understood."""
     fields = read_json(about_file(path)) if about_file(path).is_file() else {}
     return fields if isinstance(fields, dict) else {}
-
-
-MoreFiles = Callable[[str, Sequence[str]], Mapping[Path, bytes]]  # of a language and its splits
 
 
 @dataclass(frozen=True)
@@ -173,108 +204,45 @@ class Origin:
 
 
 def save(
-    folder: Path, split: str, language: str, examples: Sequence[Example], source: str, version: str
+    benchmark: Benchmark, split: str, language: str, examples: Sequence[Any], source: str, version: str
 ) -> Path:
-    """Writes a data file and the note of its origin; both or none."""
-    return save_splits(folder, language, {split: examples}, {split: Origin(source, version)})[0]
+    """Writes a data file and the note of its origin into the data folder; both or none."""
+    return save_splits(benchmark, language, {split: examples}, {split: Origin(source, version)})[0]
 
 
 def save_splits(
-    folder: Path,
+    benchmark: Benchmark,
     language: str,
-    data: Mapping[str, Sequence[Example]],
+    data: Mapping[str, Sequence[Any]],
     origins: Mapping[str, Origin],
     more: Mapping[Path, bytes] | None = None,
 ) -> list[Path]:
     """Writes the data files of several splits and their notes, and more files of the folder; all or none."""
     contents: dict[Path, bytes] = dict(more or {})
     for split, examples in data.items():
-        path = file_in(folder, split, language)
+        path = file_of(benchmark, split, language)
         contents[path] = encoded(examples)
         note = {k: v for k, v in asdict(origins[split]).items() if v is not None}
         note |= {"sha256": hashlib.sha256(contents[path]).hexdigest(), "examples": len(examples)}
         contents[about_file(path)] = (json.dumps(note, ensure_ascii=False, indent=2) + "\n").encode("utf-8")
-    write_together(contents, journal_of(folder, language))
-    return [file_in(folder, split, language) for split in data]
+    write_together(contents, journal_of(folder_of(benchmark), language))
+    return [file_of(benchmark, split, language) for split in data]
 
 
 def journal_of(folder: Path, language: str) -> Path:
     return folder / f".{language}.unfinished.json"
 
 
-def add(
-    folder: Path | str,
-    language: str,
-    version: str | None = None,
-    replace: bool = False,
-    more_files: MoreFiles | None = None,
-) -> list[Dataset]:
-    """Takes a user's own data into the data folder: every line is validated before anything is written."""
-    folder = Path(folder)
-    refuse_language(language, folder)
-    if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder")
-    found = {split: file_in(folder, split, language) for split in SPLITS}
-    found = {split: path for split, path in found.items() if path.exists()}
-    if not found:
-        raise UserError(
-            f"{folder}: neither intra/{language}.jsonl nor inter/{language}.jsonl is there; "
-            "docs/data.md shows the layout"
-        )
-    data = {split: read_examples(path, split) for split, path in found.items()}
-    for split, examples in data.items():
-        refuse_other_facts(examples, str(found[split]))
-    versions = {split: version or f"sha256:{sha256_of(path)[:12]}" for split, path in found.items()}
-    name = folder.resolve().name
-    origins = {s: Origin(f"added from {name}", versions[s], f"data add {folder.resolve()}") for s in data}
-    return take_in(language, data, origins, replace, more_files)
-
-
-def refuse_language(language: str, folder: Path) -> None:
-    if not re.fullmatch(LANGUAGE_CODE, language):
-        raise UserError(f"language {language!r}: give a code such as it or pt_br (small letters, digits, _)")
-    if language in LANGUAGES:
-        raise UserError(
-            f"language {language!r} is built in; to evaluate your own version of it use "
-            f"`--metadata data={folder}`, or add it under another code such as {language}_mine"
-        )
-
-
-def take_in(
-    language: str,
-    data: Mapping[str, Sequence[Example]],
-    origins: Mapping[str, Origin],
-    replace: bool = False,
-    more_files: MoreFiles | None = None,
-) -> list[Dataset]:
-    """Puts examples that have been checked into the data folder, both splits or none.
-
-    Data of another origin that is there already is replaced only if the user has said so. `more_files` gives
-    the files that go with the language's splits (its tasks); they are put in place together with the data.
-    """
-    finish(journal_of(data_folder(), language))
-    for split, examples in data.items():
-        path = file_in(data_folder(), split, language)
-        if path.is_file() and not replace:
-            _refuse_replacing(path, split, language, examples, origins[split])
-    splits = [s for s in SPLITS if s in data or file_in(data_folder(), s, language).is_file()]
-    save_splits(data_folder(), language, data, origins, more_files(language, splits) if more_files else None)
-    return [load(split, language) for split in data]
-
-
-def _refuse_replacing(
-    path: Path, split: str, language: str, examples: Sequence[Example], origin: Origin
-) -> None:
+def say_what_is_replaced(benchmark: Benchmark, path: Path, source: str, version: str) -> None:
+    """Results of before came from the other version; whoever compares with them should know."""
+    if not path.is_file():
+        return
     try:
-        if read_examples(path, split) == examples:
-            return
-        there = provenance_of(path, "own")
-        what = f"{there.source}, version {there.version}"
-        mine = there.source == origin.source and _note(path).get("place", origin.place) == origin.place
+        old = provenance_of(benchmark, path, benchmark.name)
     except UserError:
-        what, mine = "damaged, or changed by hand since it was put there", False
-    if not mine:
-        raise UserError(
-            f"{split}/{language} is there already ({what}) in {path}; nothing was changed: "
-            "add --replace to put this in its place, or choose another language code"
+        return  # damaged: nothing came from it that could be compared
+    if (old.source, old.version) != (source, version):
+        logger.warning(
+            "%s: %s, version %s, is replaced by %s, version %s",
+            *(path, old.source, old.version, source, version),
         )

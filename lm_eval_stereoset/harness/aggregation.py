@@ -1,7 +1,7 @@
-"""From answers to the harness's table: what each document contributes, and one function per metric.
+"""From answers to the harness's table: what each document adds to a metric, and the metric of all of them.
 
-A task's YAML names the functions of this module: `!function lm_eval_stereoset.harness.aggregation.icat_race`.
-A metric's name is  METRIC[_SUBSET][_stderr] : icat, icat_stderr, ss_gender, lms_inter_stderr …
+A metric's name in the harness is  METRIC[_SUBSET][_stderr] : icat, icat_stderr, ss_gender, lms_inter_stderr …
+A subset is a group of the benchmark or, in a task that pools its splits, a split.
 The harness gives custom aggregations no standard error, but a metric called `icat_stderr` that follows `icat`
 fills that cell of its table.
 """
@@ -9,146 +9,106 @@ fills that cell of its table.
 import logging
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.stereoset.metrics import (
-    COLUMNS,
-    MAIN,
-    Outcomes,
-    draw,
-    mostly_ties,
-    outcomes,
-    summarise,
-)
-from lm_eval_stereoset.data.format import BIAS_TYPES, SPLITS
-from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset import benchmarks
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.benchmarks.evaluation import by_label, standard_errors, summarise
 from lm_eval_stereoset.harness import closing
-from lm_eval_stereoset.harness.answers import candidate_scores, own_count
+from lm_eval_stereoset.stats.statistic import cluster_sums
 
 logger = logging.getLogger(__name__)
 
-MULTI_CLASS = ("mc_ss", "mc_lms", "icat_macro", "icat_micro")
+Item = tuple[
+    Any, ...
+]  # what one document adds: its cluster, then its columns; plain, so it can be gathered and logged
 
 
-class Contribution(NamedTuple):
-    """What one document adds to a metric; a plain tuple, so it can be gathered and logged."""
-
-    target: str  # the English term: class and cluster
-    ss: int
-    lms: int
-    tie: int
-
-
-def metric_names(splits: Sequence[str]) -> list[str]:
-    """All metrics of a task, in the order in which process_results gives them: a _stderr after its metric."""
-    subsets = BIAS_TYPES if len(splits) == 1 else (*BIAS_TYPES, *SPLITS)
-    plain = [*MAIN, *MULTI_CLASS, *(f"{metric}_{subset}" for subset in subsets for metric in MAIN)]
-    return [*(name for metric in plain for name in (metric, f"{metric}_stderr")), "ties", "ties_unrelated"]
-
-
-def process_results(doc: dict[str, Any], answers: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    return _contributions(doc, answers, (doc["split"],))
-
-
-def process_results_overall(doc: dict[str, Any], answers: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    return _contributions(doc, answers, SPLITS)
-
-
-def _contributions(doc: dict[str, Any], answers: Sequence[Any], splits: Sequence[str]) -> dict[str, Any]:
-    """{metric: contribution}, None where the document is not in the metric's subset."""
-    if "counts" not in doc and None in map(own_count, answers):
-        raise UserError(
-            "this task's file was written by an older version, which counted tokens otherwise; run `stereoset data "
-            "add` again for your own languages, or take the task files of this version"
-        )
-    labels = [candidate["label"] for candidate in doc["candidates"]]
-    scores = dict(zip(labels, candidate_scores(doc, answers), strict=True))
-    if not all(map(math.isfinite, scores.values())):
-        raise ValueError(f"example {doc['id']}: the model's answer is not a finite number: {scores}")
-    result = outcomes(np.array([[scores[label] for label in COLUMNS]]))
-    contribution = Contribution(
-        doc["target_original"], int(result.ss[0]), int(result.lms[0]), int(result.tie[0])
-    )
-    subsets = (None, doc["split"], doc["bias_type"])
-    return {
-        name: contribution if parse_name(name).subset in subsets else None for name in metric_names(splits)
-    } | {"ties": int(result.tie[0]), "ties_unrelated": int(result.tie_unrelated[0])}
-
-
-class MetricName(NamedTuple):
-    metric: str
-    subset: str | None
+class HarnessMetric(NamedTuple):
+    name: str
+    metric: Metric
+    subset: str | None  # a group or a split; None: all documents of the task
     stderr: bool
 
 
-@cache
-def parse_name(name: str) -> MetricName:
-    metric = name.removesuffix("_stderr")
-    for subset in (*BIAS_TYPES, *SPLITS):
-        if metric.endswith(f"_{subset}"):
-            return MetricName(metric.removesuffix(f"_{subset}"), subset, metric != name)
-    return MetricName(metric, None, metric != name)
+def harness_metrics(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, HarnessMetric]:
+    """All metrics of a task by name, in the order of the declaration: a _stderr right after its metric."""
+    subsets = benchmark.groups if len(splits) == 1 else (*benchmark.groups, *splits)
+    plain = [(metric, None) for metric in benchmark.metrics]
+    plain += [(metric, subset) for subset in subsets for metric in benchmark.metrics if metric.by_group]
+    found = []
+    for metric, subset in plain:
+        name = metric.name if subset is None else f"{metric.name}_{subset}"
+        found.append(HarnessMetric(name, metric, subset, stderr=False))
+        if metric.ideal is not None:
+            found.append(HarnessMetric(f"{name}_stderr", metric, subset, stderr=True))
+    return {one.name: one for one in found}
 
 
-def _aggregate(items: Sequence[Any], name: str) -> float:
-    metric, subset, stderr = parse_name(name)
-    if metric.startswith("ties"):
-        return 100 * float(np.mean(items))
-    chosen = tuple(Contribution(*item) for item in items if item is not None)
-    if mostly_ties(_outcomes(chosen)):
-        if name == "ss":  # of all the metrics that become NaN, one says why
-            _note_ties(chosen)
+def contributions(
+    benchmark: Benchmark, splits: Sequence[str], example: Any, scores: Sequence[float]
+) -> dict[str, Item | None]:
+    """{metric: what the example adds to it}, None where the example is not in the metric's subset."""
+    if not all(map(math.isfinite, scores)):
+        raise ValueError(f"example {example.id}: the model's answer is not a finite number: {list(scores)}")
+    columns = benchmark.columns([example], np.array([by_label(benchmark, example, scores)]))[0]
+    item = (example.cluster, *columns.tolist())
+    subsets = (None, example.split, example.group)
+    return {
+        name: item if one.subset in subsets else None
+        for name, one in harness_metrics(benchmark, splits).items()
+    }
+
+
+def aggregations(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Callable[[Sequence[Any]], float]]:
+    """One function per metric, as the harness calls it with the items of all documents."""
+    return {
+        name: partial(aggregate, benchmark.name, one)
+        for name, one in harness_metrics(benchmark, splits).items()
+    }
+
+
+def aggregate(benchmark: str, asked: HarnessMetric, items: Sequence[Any]) -> float:
+    chosen = tuple(tuple(item) for item in items if item is not None)
+    declared = benchmarks.find(benchmark)
+    if complaint := declared.complaint(columns_of(chosen)):
+        if asked.metric == declared.metrics[0] and asked.subset is None and not asked.stderr:
+            _note_problem(complaint)  # of all the metrics that become NaN, one says why
         return math.nan
-    value = (_standard_errors if stderr else _summaries)(chosen).get(metric, math.nan)
-    if math.isnan(value) and metric == "ss":  # said once for the three
-        found = f"{len(chosen)} examples of {len({c.target for c in chosen})} target terms"
-        what = "standard errors of SS, LMS, ICAT" if stderr else "SS, LMS, ICAT"
-        logger.warning("%s: %s are undefined (NaN) with %s", subset or "overall", what, found)
+    values = (_standard_errors if asked.stderr else _summaries)(benchmark, chosen)
+    value = values.get(asked.metric.name, math.nan)
+    if math.isnan(value) and asked.metric == declared.metrics[0]:  # said once for all metrics of the subset
+        titles = ", ".join(metric.title for metric in declared.main)
+        what = f"standard errors of {titles}" if asked.stderr else titles
+        clusters = len({item[0] for item in chosen})
+        logger.warning(
+            "%s: %s are undefined (NaN) with %s",
+            *(asked.subset or "overall", what, f"{len(chosen)} examples of {clusters} clusters"),
+        )
     return value
 
 
-def _note_ties(chosen: Sequence[Contribution]) -> None:
-    problem = (
-        f"in {sum(c.tie for c in chosen)} of {len(chosen)} examples stereotype and anti-stereotype have the very same "
-        "score, so SS, LMS and ICAT are undefined (NaN): the model or its tokenizer does not tell the candidates apart"
-    )
+def columns_of(chosen: Sequence[Item]) -> np.ndarray:
+    return np.array([item[1:] for item in chosen], dtype=float).reshape(len(chosen), -1)
+
+
+def sums_of(chosen: Sequence[Item]) -> np.ndarray:
+    return cluster_sums([item[0] for item in chosen], *columns_of(chosen).T)
+
+
+@lru_cache(maxsize=64)  # the metrics of one subset share their sums and draws
+def _summaries(benchmark: str, chosen: tuple[Item, ...]) -> dict[str, float]:
+    return summarise(benchmarks.find(benchmark), sums_of(chosen)) if chosen else {}
+
+
+@lru_cache(maxsize=64)
+def _standard_errors(benchmark: str, chosen: tuple[Item, ...]) -> dict[str, float]:
+    return standard_errors(benchmarks.find(benchmark), sums_of(chosen)) if chosen else {}
+
+
+def _note_problem(problem: str) -> None:
     closing.problems.append(problem)
     logger.error(problem)
-
-
-@lru_cache(maxsize=32)  # the metrics of one task share their sums and draws
-def _summaries(chosen: tuple[Contribution, ...]) -> dict[str, float]:
-    return summarise(_outcomes(chosen), [c.target for c in chosen])
-
-
-@lru_cache(maxsize=32)
-def _standard_errors(chosen: tuple[Contribution, ...]) -> dict[str, float]:
-    draws = draw(_outcomes(chosen), [c.target for c in chosen])
-    return {metric: draws.standard_error(metric) for metric in draws.values}
-
-
-def _outcomes(chosen: tuple[Contribution, ...]) -> Outcomes:
-    ss, lms, tie = (np.array([getattr(c, key) for c in chosen], dtype=int) for key in ("ss", "lms", "tie"))
-    return Outcomes(ss, lms, tie, tie_unrelated=np.zeros_like(ss))  # which has a metric of its own
-
-
-def _make(name: str) -> Callable[[Sequence[Any]], float]:
-    def aggregate(items: Sequence[Any]) -> float:
-        return _aggregate(items, name)
-
-    aggregate.__name__ = aggregate.__qualname__ = name
-    return aggregate
-
-
-_FUNCTIONS = {name: _make(name) for name in metric_names(SPLITS)}
-
-
-def __getattr__(name: str) -> Callable[[Sequence[Any]], float]:
-    """One function per metric, made from its name, for `!function` in YAML."""
-    try:
-        return _FUNCTIONS[name]
-    except KeyError:
-        raise AttributeError(name) from None

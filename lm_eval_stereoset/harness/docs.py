@@ -1,26 +1,28 @@
 """Examples as documents of the harness: what a task's YAML calls, in the order in which it is called.
 
 load_docs      data to documents, with their provenance
-doc_to_text    what stands before the candidates
-doc_to_choice  the three candidates
+doc_to_text    what comes before the candidates
+doc_to_choice  the candidates
 """
 
 from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
+from lm_eval_stereoset import benchmarks
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import Example, split_of
 from lm_eval_stereoset.harness import closing
-from lm_eval_stereoset.scoring.text import with_final_dot
-from lm_eval_stereoset.versions import versions
+from lm_eval_stereoset.scoring.questions import requests_of
+from lm_eval_stereoset.scoring.versions import versions
 
-Request = tuple[str, str]  # context, continuation
+FIRST_BENCHMARK = "stereoset"  # whose documents do not name it in files written by 0.1
 
 
 def load_docs(
     language: str,
     splits: Sequence[str],
+    benchmark: str = FIRST_BENCHMARK,
     data: str | None = None,
     provenance: dict[str, Any] | None = None,
     **_: Any,
@@ -32,47 +34,66 @@ def load_docs(
     """
     from datasets import Dataset
 
-    found = [store.load(split, language, data) for split in splits]
+    declared = benchmarks.find(benchmark)
+    found = [store.load(declared, split, language, data) for split in splits]
     # Splits in turn, so that --limit keeps some of each.
     rounds = zip_longest(*(dataset.examples for dataset in found))
-    docs = [example_to_doc(e, language) for examples in rounds for e in examples if e is not None]
+    docs = [example_to_doc(declared, e, language) for examples in rounds for e in examples if e is not None]
     origins = {
         d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
     }
     for doc in docs:
         doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
-    about = {
-        "data": [{"split": d.split, "language": d.language} | d.describe() for d in found],
-        "packages": versions(),
-    }
+    about = {"benchmark": benchmark, "data": [d.describe() for d in found], "packages": versions()}
     if provenance is not None:
         provenance.update(about)
     closing.loaded.append(about)
     return {"test": Dataset.from_list(docs)}
 
 
-def example_to_doc(example: Example, language: str) -> dict[str, Any]:
-    doc = example.to_dict() | {"split": split_of(example), "language": language}
-    for candidate in doc["candidates"]:
-        candidate.setdefault("word", None)  # one table holds both splits
-    return doc
+def example_to_doc(benchmark: Benchmark, example: Example, language: str) -> dict[str, Any]:
+    return example.to_dict() | {"benchmark": benchmark.name, "split": example.split, "language": language}
 
 
-def requests_of(doc: dict[str, Any]) -> list[Request]:
-    """What the harness asks the model if no flag adds to it: (context, continuation) of each candidate."""
-    return [(doc_to_text(doc), choice) for choice in doc_to_choice(doc)]
+def is_ours(doc: Any) -> bool:
+    """Whether a document is one of a benchmark's; the harness hands documents of other tasks to models, too."""
+    if not isinstance(doc, dict) or not isinstance(doc.get("split"), str):
+        return False
+    return doc.get("benchmark", FIRST_BENCHMARK) in benchmarks.names() and "language" in doc
+
+
+def benchmark_of(doc: dict[str, Any]) -> Benchmark:
+    return benchmarks.find(doc.get("benchmark", FIRST_BENCHMARK))
+
+
+def example_of_doc(doc: dict[str, Any], where: str) -> Any:
+    """The example in a document, validated like a line of a data file."""
+    benchmark = benchmark_of(doc)
+    fields = {key: _without_null(doc[key]) for key in benchmark.keys if key in doc}
+    return benchmark.parse(fields, doc["split"], where)
+
+
+def _without_null(value: Any) -> Any:
+    """The harness's table of documents gives all of them the same fields; those that one has not are null."""
+    if isinstance(value, dict):
+        return {key: _without_null(item) for key, item in value.items() if item is not None}
+    return [_without_null(item) for item in value] if isinstance(value, list) else value
 
 
 def doc_to_text(doc: dict[str, Any]) -> str:
-    """Nothing for intra; for inter the context, which gets a final dot if it has no end punctuation."""
-    return "" if doc["split"] == "intra" else with_final_dot(doc["context"])
+    """Nothing where whole sentences are compared; else the context, which ends as a sentence."""
+    return _requests(doc)[0][0]
 
 
 def doc_to_choice(doc: dict[str, Any]) -> list[str]:
-    space = "" if doc["split"] == "intra" else " "
-    return [space + candidate["sentence"] for candidate in doc["candidates"]]
+    return [continuation for _, continuation in _requests(doc)]
 
 
 def doc_to_target(doc: dict[str, Any]) -> int:
-    """The stereotype's place. The harness wants a target; the metrics do not use it."""
-    return [candidate["label"] for candidate in doc["candidates"]].index("stereotype")
+    """The place of the first label, such as the stereotype. The harness wants a target; the metrics do not use it."""
+    labels = example_of_doc(doc, f"document {doc.get('id')}").labels
+    return labels.index(benchmark_of(doc).labels[0])
+
+
+def _requests(doc: dict[str, Any]) -> list[tuple[str, str]]:
+    return requests_of(example_of_doc(doc, f"document {doc.get('id')}").question)

@@ -19,8 +19,8 @@ import lm_eval.api.model
 from lm_eval.api.model import LM, CachingLM
 
 from lm_eval_stereoset.harness.bending import replaced
-from lm_eval_stereoset.identity import Identity, identity_by_arguments, identity_of
-from lm_eval_stereoset.models.cache import AnswerStore
+from lm_eval_stereoset.harness.cache import AnswerStore
+from lm_eval_stereoset.scoring.identity import Identity, identity_by_arguments, identity_of
 
 # model_args that leave a trace in the weights or the tokenizer in memory, or that change speed and memory only.
 SPEED_ONLY = frozenset({"device", "batch_size", "max_batch_size", "num_concurrent"})

@@ -27,12 +27,7 @@ def explain(error: Exception, settings: Mapping[str, Any]) -> str | None:
 def _tasks(error: Exception, settings: Mapping[str, Any]) -> str | None:
     if not isinstance(error, ValueError) or not str(error).startswith("Tasks not found"):
         return None
-    from lm_eval_stereoset.data.store import data_folder, languages_in
-    from lm_eval_stereoset.languages import LANGUAGES
-
-    own = [code for code in languages_in(data_folder()) if code not in LANGUAGES]
-    known = ", ".join([*LANGUAGES, *own])
-    return f"{error}; StereoSet is there in {known}; `lm_eval ls tasks` shows all others"
+    return f"{error}; `stereoset ls` shows our tasks, `lm_eval ls tasks` all others"
 
 
 def _model(error: Exception, settings: Mapping[str, Any]) -> str | None:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import lm_eval_stereoset
-from lm_eval_stereoset.data.store import data_folder
+from lm_eval_stereoset.benchmarks.declaration import Benchmark
+from lm_eval_stereoset.data.store import data_folder, folder_of
 
 
 def task_folder() -> Path:
@@ -13,10 +14,11 @@ def task_folder() -> Path:
     return installed if installed.is_dir() else package.parent / "tasks"
 
 
-def own_task_folder() -> Path:
+def own_task_folder(benchmark: Benchmark) -> Path:
     """Tasks made by `stereoset data add` lie beside the data they use."""
-    return data_folder() / "tasks"
+    return folder_of(benchmark) / "tasks"
 
 
 def include_paths() -> list[Path]:
-    return [path for path in (task_folder(), own_task_folder()) if path.is_dir()]
+    """The harness looks through folders below these by itself, and so finds own tasks of every benchmark."""
+    return [path for path in (task_folder(), data_folder()) if path.is_dir()]

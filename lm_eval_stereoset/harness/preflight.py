@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.errors import UserError, missing_package
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ def refuse_unwritable(folder: Path, flag: str) -> None:
 def _all_tasks_are_ours(settings: Mapping[str, Any]) -> bool:
     tasks = settings.get("tasks") or []
     names = tasks.split(",") if isinstance(tasks, str) else tasks
-    return all(str(name).startswith("stereoset") for name in names)
+    return all(str(name).startswith(benchmarks.names()) for name in names)
 
 
 def _check_batch_size(size: Any) -> None:
@@ -70,7 +71,7 @@ def _check_selection(settings: Mapping[str, Any]) -> None:
             ) from error
     shots = settings.get("num_fewshot")
     if shots and _all_tasks_are_ours(settings):
-        logger.warning("--num_fewshot %s is not used: StereoSet's tasks have no examples in front", shots)
+        logger.warning("--num_fewshot %s is not used: these tasks have no examples in front", shots)
 
 
 def _check_metadata(settings: Mapping[str, Any]) -> None:
@@ -80,7 +81,7 @@ def _check_metadata(settings: Mapping[str, Any]) -> None:
         return
     if unknown := [key for key in metadata if key not in METADATA]:
         raise UserError(
-            f"--metadata {unknown[0]}=…: unknown to StereoSet's tasks, which take {', '.join(METADATA)} only "
+            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {', '.join(METADATA)} only "
             "(data=sample, or data=FOLDER)"
         )
 
@@ -91,7 +92,7 @@ def known_model_args(ours: bool) -> list[str]:
 
     classes = [HFLM]
     if ours:
-        from lm_eval_stereoset.models.stereoset_hf import StereoSetHF
+        from lm_eval_stereoset.harness.model import StereoSetHF
 
         classes.insert(0, StereoSetHF)
     names = {}

@@ -40,7 +40,7 @@ class Quiet(logging.Filter):
         if is_one_of(record, (SAMPLE,)):
             if not self.sample_said:
                 self.sample_said = True
-                logger.warning("using the bundled sample, not StereoSet")
+                logger.warning("using the bundled sample, not %s", record.args[2])
             return False
         if is_one_of(record, (UNDEFINED,)):
             where, what, _ = record.args
@@ -51,7 +51,7 @@ class Quiet(logging.Filter):
     def say_undefined(self) -> None:
         if self.undefined:
             found = "; ".join(f"{what} of {', '.join(where)}" for what, where in self.undefined.items())
-            logger.warning("NaN, because there are too few examples or target terms: %s", found)
+            logger.warning("NaN, because there are too few examples or clusters of them: %s", found)
 
 
 def is_one_of(record: logging.LogRecord, messages: tuple[tuple[str, str], ...]) -> bool:

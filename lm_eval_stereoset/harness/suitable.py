@@ -12,7 +12,7 @@ def refuse_unsuitable(lm: Any) -> None:
     """`lm`: a model that has been loaded. `stereoset-hf` takes them all, so only the harness's own are looked at."""
     from lm_eval.models.huggingface import HFLM
 
-    if not isinstance(lm, HFLM) or hasattr(lm, "describe_split"):
+    if not isinstance(lm, HFLM) or hasattr(lm, "describe_kind"):
         return
     refuse_config(lm.config)
     head, embedding = (
@@ -35,7 +35,7 @@ def refuse_lost_start(lm: Any, contexts: Sequence[str]) -> None:
     from lm_eval.models.huggingface import HFLM
 
     prefix = getattr(lm, "custom_prefix_token_id", None)
-    if prefix is None or not isinstance(lm, HFLM) or hasattr(lm, "describe_split"):
+    if prefix is None or not isinstance(lm, HFLM) or hasattr(lm, "describe_kind"):
         return
     tokenizer = lm.tokenizer
     text = tokenizer.decode(prefix)

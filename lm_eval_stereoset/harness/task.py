@@ -1,33 +1,53 @@
 """The class of our tasks: the harness's own, told what the model that answers really does.
 
 Way of a run: build_all_requests (the model is known from here on, its tokens are counted) -> the model answers ->
-process_results (the document gets what its score depends on, so that logged samples can be scored again).
+process_results (the document gets what its score depends on, so that logged samples can be scored again) ->
+aggregation (aggregation.py).
 """
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
+from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import tokens
-from lm_eval_stereoset.harness.answers import own_count
+from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
+from lm_eval_stereoset.harness.answers import candidate_scores, own_count
 from lm_eval_stereoset.harness.asking import asking_model
+from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, example_of_doc
+from lm_eval_stereoset.harness.printing import put_main_metrics_first
 from lm_eval_stereoset.harness.suitable import refuse_lost_start, refuse_unsuitable
-from lm_eval_stereoset.scoring.describe import Description
+from lm_eval_stereoset.scoring.describe import PLAIN, Description
 
 logger = logging.getLogger(__name__)
 
 
-class StereoSetTask(ConfigurableTask):
+class BenchmarkTask(ConfigurableTask):
     def __init__(self, config: dict[str, Any]) -> None:
         self.descriptions: dict[str, Description] = {}  # by split
         self.counts: dict[tuple[str, str], list[int]] = {}  # by split and example
         self.used: Counter[str] = Counter()  # examples of each split, on all processes together
+        declared = config.get("dataset_kwargs") or {}
+        self.benchmark = benchmarks.find(declared.get("benchmark", FIRST_BENCHMARK))
+        self.splits = tuple(declared.get("splits") or self.benchmark.splits)
         # `class` is how the YAML names this class; the harness's TaskConfig does not know it
         super().__init__(config={key: value for key, value in config.items() if key != "class"})
+        # The declaration says which metrics there are; a list in the YAML would repeat it.
+        metrics = harness_metrics(self.benchmark, self.splits)
+        self._metric_fn_list = dict.fromkeys(metrics)
+        self._metric_fn_kwargs = {name: {} for name in metrics}
+        self._aggregation_list = aggregations(self.benchmark, self.splits)
+        self._higher_is_better = {
+            name: None if one.stderr else one.metric.higher_is_better for name, one in metrics.items()
+        }
+        put_main_metrics_first()
+
+    def aggregation(self) -> dict[str, Callable[[Sequence[Any]], float]]:
+        return self._aggregation_list
 
     def build_all_requests(
         self,
@@ -41,8 +61,8 @@ class StereoSetTask(ConfigurableTask):
         if cache_requests:
             # The harness finds its stored requests by the task's name, whatever the data were, and unpickles them.
             logger.warning(
-                "%s: --cache_requests is not used; StereoSet's requests are built anew, which takes seconds",
-                self.config.task,
+                "%s: --cache_requests is not used; %s's requests are built anew, which takes seconds",
+                *(self.config.task, self.benchmark.title),
             )
         super().build_all_requests(limit=limit, samples=samples, **options)
         self._note_use(limit, samples)
@@ -53,8 +73,9 @@ class StereoSetTask(ConfigurableTask):
     def answered_by(self, lm: Any) -> None:
         """Takes from the model what its answers will mean; to be called by those who do not use `lm_eval.evaluate`."""
         refuse_unsuitable(lm)
-        if hasattr(lm, "describe_split"):  # scores documents in its own way and brings its counts
-            self.descriptions = {split: lm.describe_split(split) for split in self.used}
+        kinds = self._kinds()
+        if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
+            self.descriptions = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
         else:
             refuse_lost_start(lm, [str(instance.args[0]) for instance in self.instances])
             counts, unit = tokens.count(lm, self.instances)
@@ -62,7 +83,7 @@ class StereoSetTask(ConfigurableTask):
             for instance, n in zip(self.instances, counts, strict=True):
                 found[instance.doc["split"], instance.doc["id"]].append(n)
             self.counts = dict(found)
-            self.descriptions = {split: Description(PLAIN_SCORING[split], unit) for split in self.used}
+            self.descriptions = {split: Description(PLAIN[kind], unit) for split, kind in kinds.items()}
         for part in self._provenance():
             if part["split"] in self.descriptions:
                 part.update(self.descriptions[part["split"]]._asdict())
@@ -77,7 +98,10 @@ class StereoSetTask(ConfigurableTask):
             )
         doc["counts"] = counts  # `doc` is what the harness logs afterwards
         doc.update(self.descriptions[doc["split"]]._asdict() if doc["split"] in self.descriptions else {})
-        return super().process_results(doc, results)
+        if "bypass" in self._metric_fn_list:  # --predict_only: answers are logged, nothing is computed
+            return super().process_results(doc, results)
+        example = example_of_doc(doc, f"document {doc.get('id')}")
+        return contributions(self.benchmark, self.splits, example, candidate_scores(doc, results))
 
     def _note_use(self, limit: int | None, samples: list[int] | None) -> None:
         """Of two processes one may see a single split only; what is recorded must not depend on that."""
@@ -87,12 +111,11 @@ class StereoSetTask(ConfigurableTask):
         for part in self._provenance():
             part["used"] = self.used[part["split"]]
 
+    def _kinds(self) -> dict[str, str]:
+        """{split: the kind of question asked in it}, of the splits that are used."""
+        firsts = {split: next(doc for doc in self.eval_docs if doc["split"] == split) for split in self.used}
+        return {split: example_of_doc(doc, split).question.kind for split, doc in firsts.items()}
+
     def _provenance(self) -> list[dict[str, Any]]:
         """What docs.load_docs has written about each split, as the results file will hold it."""
         return ((self.config.metadata or {}).get("provenance") or {}).get("data") or []
-
-
-PLAIN_SCORING = {
-    "intra": "mean log-likelihood of the sentence",
-    "inter": "mean log-likelihood of the candidate given the context",
-}

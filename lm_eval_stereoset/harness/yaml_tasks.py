@@ -1,18 +1,20 @@
-"""The tasks' YAML, for the built-in languages and for a user's own: one list of languages, one generator."""
+"""The tasks' YAML, for the built-in languages of every benchmark and for a user's own: one generator."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from lm_eval_stereoset.data.format import SPLITS
-from lm_eval_stereoset.harness.aggregation import MAIN, MULTI_CLASS, metric_names
-from lm_eval_stereoset.languages import LANGUAGES
+from lm_eval_stereoset import benchmarks
+from lm_eval_stereoset.benchmarks.declaration import Benchmark
+from lm_eval_stereoset.data.store import file_of, languages_in
+from lm_eval_stereoset.harness.paths import own_task_folder
 
 VERSION = 1.0
-GROUPS = {"stereoset_intra": "StereoSet intra-sentence", "stereoset_inter": "StereoSet inter-sentence"}
+COMMON_FILE = "_common"
 
-COMMON = """\
-# What all tasks share. Written by generate.py.
+COMMON = f"""\
+# What all tasks share. The benchmark's declaration says which metrics there are. Written by tasks/generate.py.
 tag: social_bias
-class: !function lm_eval_stereoset.harness.task.StereoSetTask
+class: !function lm_eval_stereoset.harness.task.BenchmarkTask
 custom_dataset: !function lm_eval_stereoset.harness.docs.load_docs
 test_split: test
 output_type: multiple_choice
@@ -21,46 +23,19 @@ doc_to_choice: !function lm_eval_stereoset.harness.docs.doc_to_choice
 doc_to_target: !function lm_eval_stereoset.harness.docs.doc_to_target
 target_delimiter: ""
 num_fewshot: 0
-process_results: !function lm_eval_stereoset.harness.aggregation.{process_results}
 metadata:
-  version: {version}
+  version: {VERSION}
   provenance: {{}}  # filled as the run goes on: data version and checksum, scoring, normaliser, packages
-metric_list:
 """
 
 
-def common_file(splits: tuple[str, ...]) -> str:
-    process_results = "process_results" if len(splits) == 1 else "process_results_overall"
-    lines = [COMMON.format(process_results=process_results, version=VERSION)]
-    for name in metric_names(splits):
-        lines.append(
-            f"  - metric: {name}\n"
-            f"    aggregation: !function lm_eval_stereoset.harness.aggregation.{name}\n"
-            f"    higher_is_better: {higher_is_better(name)}\n"
-        )
-    return "".join(lines)
-
-
-def higher_is_better(name: str) -> str:
-    """An arrow for LMS and ICAT; none for SS, whose ideal is 50, nor for standard errors and ties."""
-    metric = next(
-        m for m in sorted((*MAIN, *MULTI_CLASS, "ties"), key=len, reverse=True) if name.startswith(m)
-    )
-    return "null" if metric in ("ss", "mc_ss", "ties") or name.endswith("_stderr") else "true"
-
-
-def task_name(split: str | None, language: str) -> str:
-    return f"stereoset_{split}_{language}" if split else f"stereoset_{language}"
-
-
-def leaf_file(split: str | None, language: str) -> str:
-    """One task: `split` None is the overall task, which pools both splits."""
-    include = "_common" if split else "_common_overall"
-    splits = [split] if split else list(SPLITS)
+def leaf_file(benchmark: Benchmark, split: str | None, language: str) -> str:
+    """One task: `split` None is the overall task, which pools all splits."""
+    splits = [split] if split else list(benchmark.splits)
     return (
-        f"include: {include}\n"
-        f"task: {task_name(split, language)}\n"
-        f"dataset_kwargs: {{language: '{language}', splits: [{', '.join(splits)}]}}\n"
+        f"include: {COMMON_FILE}\n"
+        f"task: {benchmark.task_name(split, language)}\n"
+        f"dataset_kwargs: {{benchmark: {benchmark.name}, language: '{language}', splits: [{', '.join(splits)}]}}\n"
     )
 
 
@@ -69,19 +44,57 @@ def group_file(name: str, alias: str, tasks: Iterable[str]) -> str:
     return f"group: {name}\ngroup_alias: {alias}\ntask:\n{members}metadata:\n  version: {VERSION}\n"
 
 
-def built_in_files() -> dict[str, str]:
-    """Everything in tasks/stereoset/ but the README: {file name: text}."""
-    files = {"_common": common_file(("intra",)), "_common_overall": common_file(SPLITS)}
-    for language in LANGUAGES:
-        for split in (*SPLITS, None):
-            files[f"{task_name(split, language)}.yaml"] = leaf_file(split, language)
-    for split in SPLITS:
-        name = f"stereoset_{split}"
-        files[f"_{name}.yaml"] = group_file(
-            name, GROUPS[name], [task_name(split, code) for code in LANGUAGES]
-        )
+def with_pooled(benchmark: Benchmark, splits: Sequence[str]) -> list[str | None]:
+    """The tasks of a language: one per split, and one for all of them pooled if there are several."""
+    return [*splits, None] if len(splits) == len(benchmark.splits) > 1 else [*splits]
+
+
+def task_files(benchmark: Benchmark) -> dict[str, str]:
+    """Everything in tasks/NAME/ but the README: {file name: text}."""
+    files = {COMMON_FILE: COMMON}
+    several = len(benchmark.splits) > 1
+    for language in benchmark.languages:
+        for split in with_pooled(benchmark, benchmark.splits):
+            files[f"{benchmark.task_name(split, language)}.yaml"] = leaf_file(benchmark, split, language)
+    for split in benchmark.splits if several else ():
+        name = f"{benchmark.name}_{split}"
+        alias = f"{benchmark.title} {split}"
+        members = [benchmark.task_name(split, code) for code in benchmark.languages]
+        files[f"_{name}.yaml"] = group_file(name, alias, members)
     # Each example once: the overall tasks report the splits, too.
-    files["_stereoset.yaml"] = group_file(
-        "stereoset", "StereoSet", [task_name(None, code) for code in LANGUAGES]
-    )
+    pooled = None if several else benchmark.splits[0]
+    members = [benchmark.task_name(pooled, code) for code in benchmark.languages]
+    files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
     return files
+
+
+def own_task_files(benchmark: Benchmark, language: str, splits: Sequence[str]) -> dict[Path, bytes]:
+    """The files of an added language, which `stereoset data add` puts in place together with the data."""
+    files = {COMMON_FILE: COMMON} | {
+        f"{benchmark.task_name(split, language)}.yaml": leaf_file(benchmark, split, language)
+        for split in with_pooled(benchmark, splits)
+    }
+    return {own_task_folder(benchmark) / name: text.encode("utf-8") for name, text in files.items()}
+
+
+def own_languages(benchmark: Benchmark) -> list[str]:
+    return [code for code in languages_in(benchmark) if code not in benchmark.languages]
+
+
+def own_task_names(benchmark: Benchmark, language: str) -> list[str]:
+    """The tasks of a language that is in the data folder."""
+    there = [split for split in benchmark.splits if file_of(benchmark, split, language).is_file()]
+    return [benchmark.task_name(split, language) for split in with_pooled(benchmark, there)]
+
+
+def refresh_own_tasks() -> None:
+    """Tasks of added languages that another version has written are written anew, so that they load."""
+    from lm_eval_stereoset.files import atomic_write, read_bytes
+
+    for benchmark in map(benchmarks.find, benchmarks.names()):
+        for language in own_languages(benchmark):
+            splits = [s for s in benchmark.splits if file_of(benchmark, s, language).is_file()]
+            for path, content in own_task_files(benchmark, language, splits).items():
+                if not path.is_file() or read_bytes(path) != content:
+                    with atomic_write(path, "wb") as handle:
+                        handle.write(content)

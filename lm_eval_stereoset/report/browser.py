@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_stereoset.data.format import Example
-from lm_eval_stereoset.predictions import Scored
+from lm_eval_stereoset.benchmarks.evaluation import Scored
+from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.report.run import Run
 
 OUTCOMES = ("stereotype", "anti-stereotype", "unrelated", "tie")

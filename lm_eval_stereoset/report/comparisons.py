@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.benchmarks.stereoset.metrics import MAIN, Outcomes, compare, outcomes
-from lm_eval_stereoset.data.format import SPLITS
 from lm_eval_stereoset.report.run import ALL_SPLITS, Run
 from lm_eval_stereoset.stats.paired import Difference, holm
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import INTERVALS, Table, evaluate
+from lm_eval_stereoset.benchmarks.evaluation import INTERVALS, Scored, Table, evaluate
+from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, SPLITS
 from lm_eval_stereoset.benchmarks.stereoset.metrics import ICAT_OF, icat_interval_of_errors
-from lm_eval_stereoset.data.format import BIAS_TYPES, SPLITS
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json
 from lm_eval_stereoset.harness.aggregation import metric_names
-from lm_eval_stereoset.predictions import Scored, read_samples
+from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.report import shapes
 from lm_eval_stereoset.report.belonging import Origin, label, origin_of, unlike_data
 from lm_eval_stereoset.report.names import LANGUAGE, model_name

@@ -6,13 +6,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate
+from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
+from lm_eval_stereoset.benchmarks.prediction_notes import read_note, refuse_wrong_language, unlike_data
+from lm_eval_stereoset.benchmarks.stereoset.predictions import PUBLISHED_KEYS, match, read_predictions
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, refuse_special
+from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.languages import LANGUAGES
-from lm_eval_stereoset.predictions import PUBLISHED_KEYS, Scored, match, read_predictions, read_samples
-from lm_eval_stereoset.provenance import read_note, refuse_wrong_language, unlike_data
 from lm_eval_stereoset.report import harness, scores, shapes
 from lm_eval_stereoset.report.names import Argument, model_name, parse_argument, parse_file_name, tell_apart
 from lm_eval_stereoset.report.run import ALL_SPLITS, Run

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.report.comparisons import Comparison
 from lm_eval_stereoset.report.run import Run
 

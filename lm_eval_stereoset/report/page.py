@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset import __version__
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import GROUPS
+from lm_eval_stereoset.benchmarks.evaluation import GROUPS
 from lm_eval_stereoset.benchmarks.stereoset.metrics import MAIN
 from lm_eval_stereoset.files import atomic_write
 from lm_eval_stereoset.report import browser

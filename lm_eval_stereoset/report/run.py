@@ -4,8 +4,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import Table
-from lm_eval_stereoset.predictions import Scored
+from lm_eval_stereoset.benchmarks.evaluation import Scored, Table
 
 ALL_SPLITS = ("overall", "intra", "inter")
 LONGEST_NAME = 200

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import Table
+from lm_eval_stereoset.benchmarks.evaluation import Table
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.report import shapes
 

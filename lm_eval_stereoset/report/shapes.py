@@ -5,7 +5,7 @@ A part that is missing or null is left to the caller: older files lack some.
 
 from typing import Any
 
-from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.errors import UserError
 
 _NAMES = {

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import pool
+from lm_eval_stereoset.benchmarks.evaluation import pool
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.benchmarks.stereoset.metrics import class_means, outcomes
-from lm_eval_stereoset.data.format import SPLITS
 from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.report.comparisons import Comparison, compare_all
 from lm_eval_stereoset.report.notices import Notice, notices

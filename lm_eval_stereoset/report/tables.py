@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.benchmarks.stereoset.metrics import MAIN
-from lm_eval_stereoset.cells import markdown_cell, spreadsheet_cell
 from lm_eval_stereoset.files import atomic_write
+from lm_eval_stereoset.report.cells import markdown_cell, spreadsheet_cell
 from lm_eval_stereoset.report.comparisons import Comparison
 from lm_eval_stereoset.report.paper import LANGUAGES as PAPER_LANGUAGES
 from lm_eval_stereoset.report.paper import Beside

@@ -1,39 +1,37 @@
-"""Scores of candidates under a model, one file a family of models; nothing here knows the harness.
+"""Numbers that a model gives to texts, one file per family of models; nothing here knows a benchmark or the harness.
 
-from lm_eval_stereoset.data import store
+from lm_eval_stereoset.benchmarks.stereoset.data import load as load_data
 from lm_eval_stereoset.scoring import load, score
 
 model, tokenizer = load("bert-base-german-cased")
-examples = store.load("intra", "de").examples
-scores = score(model, tokenizer, examples)        # one triple an example, in the order given
+examples = load_data("intra", "de").examples
+scores = score(model, tokenizer, examples)        # one tuple of scores per example, in the order given
 scores[0][0].probability                          # the papers' quantity of its first candidate
 """
 
 import importlib
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lm_eval_stereoset.data.format import SPLITS, Example, split_of
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.near_ties import is_near_tie
+from lm_eval_stereoset.scoring.questions import KINDS, Question, names_of, texts_of
 from lm_eval_stereoset.scoring.types import CASES, RATIOS, CandidateScore, Scores, Settings
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 logger = logging.getLogger(__name__)
 
 __all__ = [
     "CASES",
     "CandidateScore",
+    "Question",
     "Scores",
     "Settings",
     "cut_pairs",
-    "family_module",
     "load",
+    "method_for",
     "score",
     "score_with",
 ]
@@ -41,8 +39,26 @@ __all__ = [
 FAMILY_MODULES = {"masked": "masked", "causal": "causal", "seq2seq": "seq2seq", "nsp": "next_sentence"}
 
 
-def family_module(method: str) -> "ModuleType":
-    return importlib.import_module(f"lm_eval_stereoset.scoring.{FAMILY_MODULES[method]}")
+# What a question of each kind is called when a model cannot take it.
+ASKED = {
+    "fill": "to fill a gap in a sentence (intra-sentence)",
+    "follow": "whether a sentence follows another (inter-sentence)",
+    "whole": "how probable a sentence is",
+}
+
+
+def method_for(family: str, kind: str) -> Callable[..., list[Scores]]:
+    """The function by which a family answers questions of a kind. Families are imported when they are needed."""
+    return importlib.import_module(f"lm_eval_stereoset.scoring.{FAMILY_MODULES[family]}").METHODS[kind]
+
+
+def refuse_kind(kind: str, methods: Mapping[str, str]) -> None:
+    """A model that cannot be asked such questions is refused."""
+    if kind not in methods:
+        can = " or ".join(ASKED[one] for one in methods)
+        raise UserError(
+            f"this model cannot be asked {ASKED[kind]}, only {can}; choose its tasks or split accordingly"
+        )
 
 
 def load(pretrained: Any, scoring: str = "auto", **options: Any) -> tuple[Any, Any]:
@@ -55,7 +71,7 @@ def load(pretrained: Any, scoring: str = "auto", **options: Any) -> tuple[Any, A
 def score(
     model: Any,
     tokenizer: Any,
-    examples: Sequence[Example],
+    asked: Sequence[Any],
     *,
     scoring: str = "auto",
     case: str = "d",
@@ -65,7 +81,7 @@ def score(
     progress: bool = False,
     prefix_token_id: int | None = None,
 ) -> list[Scores]:
-    """Scores of the three candidates of every example, in the order given; intra and inter may be mixed."""
+    """Scores of the candidates of questions, or of a benchmark's examples, in the order given; kinds may be mixed."""
     from lm_eval_stereoset.scoring.architecture import methods_of
 
     settings = Settings(case, exact, batch_tokens, batch_size, progress, prefix_token_id)
@@ -73,72 +89,81 @@ def score(
         raise UserError(
             "the model is in training mode, its dropout would make scores random; call model.eval()"
         )
+    questions = [one if isinstance(one, Question) else one.question for one in asked]
     methods = methods_of(model, scoring)
-    scores = score_with(methods, model, tokenizer, examples, settings)
-    cut_pairs(methods, model, tokenizer, examples)
+    scores = score_with(methods, model, tokenizer, questions, settings)
+    cut_pairs(methods, model, tokenizer, questions)
     return scores
 
 
 def score_with(
-    methods: dict[str, str], model: Any, tokenizer: Any, examples: Sequence[Example], settings: Settings
+    methods: Mapping[str, str], model: Any, tokenizer: Any, questions: Sequence[Question], settings: Settings
 ) -> list[Scores]:
-    """As `score`, with the method of each split given: {"intra": "masked", "inter": "nsp"}.
-
-    A near tie is scored again on its own, so that no ranking depends on what else was in its batch.
-    """
-    from lm_eval_stereoset.scoring.cpu_linear import usual_linear
+    """As `score`, with the family for each kind of question given: {"fill": "masked", "follow": "nsp"}."""
     from lm_eval_stereoset.scoring.tokenizer_check import ids_within_embeddings, refuse_useless_tokenizer
 
-    results: list[Scores | None] = [None] * len(examples)
-    alone = replace(settings, batch_size=1, batch_tokens=None, progress=False)
-    for split in SPLITS:
-        where = [i for i, example in enumerate(examples) if split_of(example) == split]
+    results: list[Scores] = [()] * len(questions)
+    for kind in KINDS:
+        where = [i for i, question in enumerate(questions) if question.kind == kind]
         if not where:
             continue
-        if split not in methods:
-            raise UserError(
-                f"this model cannot take the {split}-sentence test, only "
-                f"{' and '.join(methods)}-sentence; choose its tasks or split accordingly"
-            )
-        function = getattr(family_module(methods[split]), f"score_{split}")
-        here = [examples[i] for i in where]
-        texts = [text for e in here for text in (e.context, *(c.sentence for c in e.candidates))]
-        refuse_useless_tokenizer(tokenizer, texts, tokenizer.name_or_path or type(tokenizer).__name__)
-        ratio = methods[split] == "causal" and split == "inter" and settings.case in RATIOS
+        refuse_kind(kind, methods)
+        here = [questions[i] for i in where]
+        refuse_useless_tokenizer(
+            tokenizer, texts_of(here), tokenizer.name_or_path or type(tokenizer).__name__
+        )
         with ids_within_embeddings(model.core if hasattr(model, "core") else model, tokenizer):
-            found = function(model, tokenizer, here, settings)
-            for i, triple in zip(where, found, strict=True):
-                if is_near_tie(examples[i], triple, settings.exact):
-                    with usual_linear():
-                        (triple,) = function(model, tokenizer, [examples[i]], alone)
-                results[i] = checked(examples[i], triple, ratio)
+            function = method_for(methods[kind], kind)
+            found = without_near_ties(function, model, tokenizer, here, settings)
+        ratio = methods[kind] == "causal" and kind == "follow" and settings.case in RATIOS
+        for i, scores in zip(where, found, strict=True):
+            results[i] = checked(questions[i], scores, ratio)
     return results
 
 
-def cut_pairs(methods: dict[str, str], model: Any, tokenizer: Any, examples: Sequence[Example]) -> int:
+def without_near_ties(
+    function: Callable[..., list[Scores]],
+    model: Any,
+    tokenizer: Any,
+    questions: Sequence[Question],
+    settings: Settings,
+) -> list[Scores]:
+    """A near tie is scored again on its own, so that no ranking depends on what else was in its batch."""
+    from lm_eval_stereoset.scoring.cpu_linear import usual_linear
+
+    alone = replace(settings, batch_size=1, batch_tokens=None, progress=False)
+    found = function(model, tokenizer, questions, settings)
+    for i, (question, scores) in enumerate(zip(questions, found, strict=True)):
+        if is_near_tie(question, scores, settings.exact):
+            with usual_linear():
+                (found[i],) = function(model, tokenizer, [question], alone)
+    return found
+
+
+def cut_pairs(methods: Mapping[str, str], model: Any, tokenizer: Any, questions: Sequence[Question]) -> int:
     """How many pairs of sentences a next-sentence head could not read whole; says so in the log."""
     from lm_eval_stereoset.scoring import next_sentence
 
-    inter = [example for example in examples if split_of(example) == "inter"]
-    if methods.get("inter") != "nsp" or not inter:
+    pairs = [question for question in questions if question.kind == "follow"]
+    if methods.get("follow") != "nsp" or not pairs:
         return 0
-    count = next_sentence.cut_pairs(model, tokenizer, inter)
+    count = next_sentence.cut_pairs(model, tokenizer, pairs)
     if count:
         logger.warning(
             "%d of %d pairs are longer than the model has positions: the longer text of each was cut at its end",
             count,
-            3 * len(inter),
+            len(names_of(pairs)),
         )
     return count
 
 
-def checked(example: Example, triple: Scores, ratio: bool = False) -> Scores:
+def checked(question: Question, scores: Scores, ratio: bool = False) -> Scores:
     """The scores, if each of them is one: written, finite, of at least one token, and of a probability of at most 1.
 
     `ratio`: they are quotients of probabilities, which may be above 1.
     """
-    for candidate, one in zip(example.candidates, triple, strict=True):
-        name = f"example {example.id}, candidate {candidate.id}"
+    for candidate, one in zip(question.candidates, scores, strict=True):
+        name = question.name(candidate)
         if one.tokens < 1:
             raise UserError(f"{name}: the tokenizer leaves no token of it to score")
         if not math.isfinite(one.log_score) or (one.log_score > 0 and not ratio):
@@ -147,4 +172,4 @@ def checked(example: Example, triple: Scores, ratio: bool = False) -> Scores:
                 f"{name}: the model's score is {what} (its logarithm is {one.log_score}); is the checkpoint damaged? "
                 "In half precision, try dtype=float32"
             )
-    return triple
+    return scores

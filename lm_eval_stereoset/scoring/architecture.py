@@ -1,11 +1,12 @@
-"""Which family a checkpoint belongs to, which heads it really has, and so which method scores which split."""
+"""Which family a checkpoint belongs to, which heads it really has, and so which method answers which question."""
 
 import logging
 from collections.abc import Iterable
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.identity import RANDOM
+from lm_eval_stereoset.scoring.identity import RANDOM
+from lm_eval_stereoset.scoring.questions import KINDS
 
 logger = logging.getLogger(__name__)
 
@@ -157,7 +158,7 @@ def refuse_prompt_learning(model: Any) -> None:
 
 
 def methods_of(model: Any, scoring: str = "auto") -> dict[str, str]:
-    """{split: family module that scores it} for a loaded model; a split that it cannot take is left out."""
+    """{kind of question: family that answers it} for a loaded model; a kind that it cannot take is left out."""
     from lm_eval_stereoset.scoring.nsp_model import NSPModel
 
     check_scoring(scoring)
@@ -165,7 +166,7 @@ def methods_of(model: Any, scoring: str = "auto") -> dict[str, str]:
     if isinstance(model, NSPModel):
         if scoring in FAMILIES:
             raise UserError(f"scoring={scoring}: this is a next-sentence model; leave scoring out")
-        return {"inter": "nsp"}
+        return {"follow": "nsp"}
     family = family_of(model.config)
     heads = getattr(model, HEADS, None)
     if heads is None:  # loaded by the user: trust the class
@@ -178,9 +179,9 @@ def methods_of(model: Any, scoring: str = "auto") -> dict[str, str]:
             f"scoring=nsp: {type(model).__name__} has no next-sentence head; fine-tune one with "
             "`python -m nsp_finetune train`, or leave scoring out"
         )
-    methods = {"intra": family, "inter": family} if "lm" in heads else {}
+    methods = dict.fromkeys(KINDS, family) if "lm" in heads else {}
     if scoring in ("auto", "nsp") and "nsp" in heads:
-        methods["inter"] = "nsp"
+        methods["follow"] = "nsp"
     if not methods:
         raise UserError(f"{type(model).__name__} has no language-model head; load it with one")
     return methods

@@ -1,7 +1,7 @@
 """Left-to-right models (GPT-2, GPT-NeoX, Llama, Qwen, Mistral, BLOOM ...): probabilities of sentences.
 
-Intra-sentence: G over the tokens of the candidate sentence, G = geometric mean of probabilities (paper eq. 4).
-Inter-sentence: context A and candidate B are joined to F = A + " " + B; `case` says what of F is compared.
+Kinds fill and whole: G over the tokens of the candidate sentence, G = geometric mean of probabilities (paper eq. 4).
+Kind follow: context A and candidate B are joined to F = A + " " + B; `case` says what of F is compared.
 
 The default puts the start token in front of all tokens, in one pass, and agrees with the log-likelihoods of the
 harness's `hf`. With exact=True the first token comes from the start token alone and the others do not see it,
@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import check_lengths, max_positions
 from lm_eval_stereoset.scoring.prefix_tree import Ids, next_token_log_probabilities
-from lm_eval_stereoset.scoring.text import with_final_dot
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
+from lm_eval_stereoset.scoring.questions import Question, flat, names_of, with_final_dot
+from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
 
 START_TEXT = "<|endoftext|>"  # what the authors' program feeds as start, whatever the tokenizer makes of it
 
@@ -31,16 +30,16 @@ class Text:
     first: int = 0
 
 
-def score_intra(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
-    encoded = _encode(tokenizer, [c.sentence for e in examples for c in e.candidates], settings.exact)
-    logs = _token_logs(model, tokenizer, [Text(ids) for ids in encoded], _names(examples), settings)
-    return _triples([_mean_of(log) for log in logs])
+def score_sentence(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+    encoded = _encode(tokenizer, [candidate.sentence for _, candidate in flat(questions)], settings.exact)
+    logs = _token_logs(model, tokenizer, [Text(ids) for ids in encoded], names_of(questions), settings)
+    return by_question(questions, [_mean_of(log) for log in logs])
 
 
-def score_inter(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
-    contexts = [with_final_dot(e.context) for e in examples for _ in e.candidates]
-    candidates = [c.sentence for e in examples for c in e.candidates]
-    names = _names(examples)
+def score_follow(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+    contexts = [with_final_dot(question.context) for question, _ in flat(questions)]
+    candidates = [candidate.sentence for _, candidate in flat(questions)]
+    names = names_of(questions)
     full = _encode(tokenizer, [f"{a} {b}" for a, b in zip(contexts, candidates, strict=True)], settings.exact)
     # exact: a tokenizer that appends </s> (mGPT) counts it in A too, so that B's first token falls to A
     n_context = [len(ids) for ids in _encode(tokenizer, contexts, settings.exact)]
@@ -57,7 +56,10 @@ def score_inter(model, tokenizer, examples: Sequence[Example], settings: Setting
     for log, n, b in zip(logs, n_context, alone, strict=False):
         a, rest = (log[:n], log[n:]) if reads_context else (None, log)
         scores.append(_by_case(settings.case, a, rest, log, b))
-    return _triples(scores)
+    return by_question(questions, scores)
+
+
+METHODS = {"fill": score_sentence, "whole": score_sentence, "follow": score_follow}
 
 
 def _by_case(case: str, a, b_given_a, ab, b) -> CandidateScore:
@@ -134,13 +136,5 @@ def _encode(tokenizer, texts: Sequence[str], special: bool) -> list[Ids]:
     return [tuple(ids) for ids in encoded]
 
 
-def _names(examples: Sequence[Example]) -> list[str]:
-    return [f"example {e.id}, candidate {c.id}" for e in examples for c in e.candidates]
-
-
 def _mean_of(logs: np.ndarray) -> CandidateScore:
     return CandidateScore(float(logs.sum()), len(logs))
-
-
-def _triples(scores: list[CandidateScore]) -> list[Scores]:
-    return [tuple(scores[i : i + 3]) for i in range(0, len(scores), 3)]

@@ -4,13 +4,20 @@ from typing import NamedTuple
 
 
 class Description(NamedTuple):
-    """Of one split: the quantity that candidates are compared by, and what its sum of logarithms was divided by."""
+    """Of one kind of question: the quantity that candidates are compared by, and what its sum of logarithms was divided by."""
 
     scoring: str
     normaliser: str
 
 
 NO_NORMALISER = "none"  # a single probability, not a sum over tokens
+
+# Of any model of the harness that gives log-likelihoods.
+PLAIN = {
+    "fill": "mean log-likelihood of the sentence",
+    "follow": "mean log-likelihood of the candidate given the context",
+    "whole": "mean log-likelihood of the sentence",
+}
 
 CASES = {
     "orig": "mean log-likelihood of the candidate alone minus that of the context",
@@ -22,29 +29,35 @@ CASES = {
 }
 
 
-def describe(method: str, split: str, case: str, exact: bool, tokenizer: str) -> Description:
-    """`method` as in architecture.methods_of; `case` matters to causal models' inter-sentence test only."""
+def describe(family: str, kind: str, case: str, exact: bool, tokenizer: str) -> Description:
+    """`family` as in architecture.methods_of; `case` matters to causal models and the kind follow only."""
     scoring, normaliser = {
-        ("masked", "intra"): (
+        ("masked", "fill"): (
             "mean probability of the candidate word's tokens, unmasked from left to right",
             f"tokens of {tokenizer}, of the candidate word only",
         ),
-        ("seq2seq", "intra"): (
+        ("seq2seq", "fill"): (
             "mean probability of the candidate word's tokens, filled in from left to right",
             f"tokens of {tokenizer}, of the candidate word only",
         ),
-        ("causal", "intra"): ("mean log-likelihood of the sentence", f"tokens of {tokenizer}"),
-        ("masked", "inter"): (
+        ("causal", "fill"): ("mean log-likelihood of the sentence", f"tokens of {tokenizer}"),
+        ("masked", "follow"): (
             "mean pseudo-log-likelihood of the candidate given the context",
             f"tokens of {tokenizer}",
         ),
-        ("seq2seq", "inter"): (
+        ("seq2seq", "follow"): (
             "mean log-likelihood of the candidate and the final </s> given the context",
             f"tokens of {tokenizer}",
         ),
-        ("causal", "inter"): (f"{CASES[case]} (case {case})", f"tokens of {tokenizer}"),
-        ("nsp", "inter"): ("probability that the candidate follows the context", NO_NORMALISER),
-    }[method, split]
+        ("causal", "follow"): (f"{CASES[case]} (case {case})", f"tokens of {tokenizer}"),
+        ("nsp", "follow"): ("probability that the candidate follows the context", NO_NORMALISER),
+        ("masked", "whole"): ("mean pseudo-log-likelihood of the sentence", f"tokens of {tokenizer}"),
+        ("seq2seq", "whole"): (
+            "mean log-likelihood of the sentence and the final </s>",
+            f"tokens of {tokenizer}",
+        ),
+        ("causal", "whole"): ("mean log-likelihood of the sentence", f"tokens of {tokenizer}"),
+    }[family, kind]
     return Description(scoring + (", as in the authors' program" if exact else ""), normaliser)
 
 

@@ -17,7 +17,6 @@ from functools import partial
 import numpy as np
 import torch
 
-from lm_eval_stereoset.data.format import BLANK, Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import (
     check_lengths,
@@ -28,9 +27,10 @@ from lm_eval_stereoset.scoring.batching import (
     run_batches,
 )
 from lm_eval_stereoset.scoring.head import GatheredHead
+from lm_eval_stereoset.scoring.questions import BLANK, Question, flat, names_of, requests_of
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
-from lm_eval_stereoset.scoring.text import tokenise, with_final_dot
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
+from lm_eval_stereoset.scoring.text import tokenise
+from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
 
 TEXTS_AT_ONCE = 1024  # for pseudo-log-likelihoods: bounds the inputs, one a token, held in memory
 
@@ -60,18 +60,21 @@ class Reads:
         self.weight.append(weight)
 
 
-def score_intra(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
-    reads = (unmasking_reads_exact if settings.exact else unmasking_reads)(tokenizer, examples)
+def score_fill(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+    reads = (unmasking_reads_exact if settings.exact else unmasking_reads)(tokenizer, questions)
     log_p = read(model, tokenizer, reads, settings)
-    means = log_mean(log_p, np.array(reads.owner), 3 * len(examples), np.array(reads.weight))
-    return _triples([CandidateScore(float(value), 1) for value in means])
+    means = log_mean(log_p, np.array(reads.owner), len(flat(questions)), np.array(reads.weight))
+    return by_question(questions, [CandidateScore(float(value), 1) for value in means])
 
 
-def score_inter(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
-    pairs = [(with_final_dot(e.context), " " + c.sentence) for e in examples for c in e.candidates]
-    names = [f"candidate {c.id} of example {e.id}" for e in examples for c in e.candidates]
-    results = pseudo_log_likelihoods(model, tokenizer, pairs, settings, names)
-    return _triples([CandidateScore(total, count) for total, count, _ in results])
+def score_text(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+    """Kinds "follow" and "whole": pseudo-log-likelihood of the sentence, given the context if there is one."""
+    pairs = [request for question in questions for request in requests_of(question)]
+    results = pseudo_log_likelihoods(model, tokenizer, pairs, settings, names_of(questions))
+    return by_question(questions, [CandidateScore(total, count) for total, count, _ in results])
+
+
+METHODS = {"fill": score_fill, "follow": score_text, "whole": score_text}
 
 
 def pseudo_log_likelihoods(
@@ -105,7 +108,7 @@ def pseudo_log_likelihoods(
     return results
 
 
-def unmasking_reads(tokenizer, examples: Sequence[Example]) -> Reads:
+def unmasking_reads(tokenizer, questions: Sequence[Question]) -> Reads:
     """The tokens of each word as they occur in the filled-in sentence, by ids (never decoded and re-encoded).
 
     A context with several BLANKs is unmasked in all of them in step, and all masks are read. Each BLANK has the same
@@ -113,13 +116,14 @@ def unmasking_reads(tokenizer, examples: Sequence[Example]) -> Reads:
     "çok fakir" has 5 and " çok fakir" 6), and must not count less for it.
     """
     mask = _mask_id(tokenizer)
-    filled = [e.context.replace(BLANK, c.word) for e in examples for c in e.candidates]
+    asked = flat(questions)
+    filled = [question.context.replace(BLANK, candidate.word) for question, candidate in asked]
     sentences = tokenise(tokenizer, filled)
     reads = Reads()
     for owner, sentence in enumerate(sentences):
-        example, candidate = examples[owner // 3], examples[owner // 3].candidates[owner % 3]
-        name = f"candidate {candidate.id} of example {example.id}"
-        words = [sentence.tokens_in(*span, name) for span in blank_spans(example.context, candidate.word)]
+        question, candidate = asked[owner]
+        name = question.name(candidate)
+        words = [sentence.tokens_in(*span, name) for span in blank_spans(question.context, candidate.word)]
         for step in range(max(end - start for start, end in words)):
             _add_step(reads, sentence.ids, words, step, mask, owner, name)
     return reads
@@ -161,19 +165,19 @@ def blank_spans(context: str, word: str) -> list[tuple[int, int]]:
     return spans
 
 
-def unmasking_reads_exact(tokenizer, examples: Sequence[Example]) -> Reads:
+def unmasking_reads_exact(tokenizer, questions: Sequence[Question]) -> Reads:
     """The authors' way: the word tokenised on its own, its beginning decoded into the text again, the first
     mask read."""
     mask = _mask_id(tokenizer)
-    candidates = [(e, c) for e in examples for c in e.candidates]
-    words = tokenizer([c.word for _, c in candidates], add_special_tokens=False)["input_ids"]
+    asked = flat(questions)
+    words = tokenizer([candidate.word for _, candidate in asked], add_special_tokens=False)["input_ids"]
     texts, owners, tokens = [], [], []
-    for owner, ((example, candidate), word) in enumerate(zip(candidates, words, strict=True)):
+    for owner, ((question, candidate), word) in enumerate(zip(asked, words, strict=True)):
         if not word:
-            raise UserError(f"candidate {candidate.id} of example {example.id}: no tokens in its word")
+            raise UserError(f"{question.name(candidate)}: no tokens in its word")
         for step, token in enumerate(word):
             shown = clean_up(tokenizer.decode(word[:step])) if step else ""
-            texts.append(example.context.replace(BLANK, shown + tokenizer.mask_token))
+            texts.append(question.context.replace(BLANK, shown + tokenizer.mask_token))
             owners.append(owner)
             tokens.append(token)
     different, where = distinct(texts)
@@ -181,8 +185,8 @@ def unmasking_reads_exact(tokenizer, examples: Sequence[Example]) -> Reads:
     reads = Reads()
     for text, owner, token in zip(where.tolist(), owners, tokens, strict=True):
         ids = encoded[text]
-        example, candidate = candidates[owner]
-        reads.add_input(ids, f"candidate {candidate.id} of example {example.id}")
+        question, candidate = asked[owner]
+        reads.add_input(ids, question.name(candidate))
         reads.add_read(ids.index(mask), token, owner)
     return reads
 
@@ -272,10 +276,6 @@ def log_mean(
     total = np.bincount(owner, weights=weight * np.exp(log_p - top[owner]), minlength=owners)
     share = total / np.bincount(owner, weights=weight, minlength=owners)
     return top + np.log(np.minimum(share, 1))  # a rounding above 1 when all probabilities are the same
-
-
-def _triples(scores: list[CandidateScore]) -> list[Scores]:
-    return [(scores[i], scores[i + 1], scores[i + 2]) for i in range(0, len(scores), 3)]
 
 
 def _mask_id(tokenizer) -> int:

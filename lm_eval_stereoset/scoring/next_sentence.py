@@ -1,7 +1,7 @@
 """Next-sentence heads: the probability that the candidate follows the context, both as they are (no dot added).
 
 BERT reads the pair with its own head (class 0 is "follows"); models made by nsp_finetune bring their input
-layout and head with them (nsp_model.py). The test is inter-sentence only.
+layout and head with them (nsp_model.py). They answer questions of the kind follow only.
 
 A pair goes in whole, however long the pairs of training were. Only if it has more tokens than the model has positions
 is the longer of its two texts shortened, as in training; `cut_pairs` counts those.
@@ -13,39 +13,33 @@ from typing import Any
 import numpy as np
 import torch
 
-from lm_eval_stereoset.data.format import Example
-from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import distinct, max_positions, run_batches
 from lm_eval_stereoset.scoring.nsp_model import NSPModel
+from lm_eval_stereoset.scoring.questions import Question, flat
 from lm_eval_stereoset.scoring.reading import head_reads_nothing
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
+from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
 
 BERT_FOLLOWS = 0  # class of BERT's head
 
 
-def score_intra(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
-    raise UserError(
-        "a next-sentence head takes the inter-sentence test only; for intra-sentence choose a language model "
-        "(scoring=masked, causal or seq2seq)"
-    )
+def score_follow(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+    log_p = log_probability_next(model, tokenizer, _pairs(questions), settings).tolist()
+    return by_question(questions, [CandidateScore(value, 1) for value in log_p])
 
 
-def score_inter(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
-    log_p = log_probability_next(model, tokenizer, _pairs(examples), settings).tolist()
-    scores = [CandidateScore(value, 1) for value in log_p]
-    return [(scores[i], scores[i + 1], scores[i + 2]) for i in range(0, len(scores), 3)]
+METHODS = {"follow": score_follow}
 
 
-def _pairs(examples: Sequence[Example]) -> list[tuple[str, str]]:
-    return [(e.context, c.sentence) for e in examples for c in e.candidates]
+def _pairs(questions: Sequence[Question]) -> list[tuple[str, str]]:
+    return [(question.context, candidate.sentence) for question, candidate in flat(questions)]
 
 
-def cut_pairs(model: Any, tokenizer: Any, examples: Sequence[Example]) -> int:
+def cut_pairs(model: Any, tokenizer: Any, questions: Sequence[Question]) -> int:
     """How many pairs of context and candidate are longer than the model has positions, so that they are cut."""
     limit = _positions(model)
     if limit is None:
         return 0
-    pairs, where = distinct(_pairs(examples))
+    pairs, where = distinct(_pairs(questions))
     too_long = np.array(
         [len(one["input_ids"]) > limit for one in _encode(model, tokenizer, pairs)], dtype=bool
     )

@@ -1,11 +1,11 @@
 """Encoder-decoders: T5, mT5, UL2 (sentinel tokens) and BART, mBART (a mask token).
 
-Intra-sentence: the candidate word is filled in from left to right, as in masked models. In step j the encoder
+Kind fill: the candidate word is filled in from left to right, as in masked models. In step j the encoder
 sees the sentence with the word's first j tokens and one gap for all the rest; p_j is the probability that the
 decoder answers with token j + 1. The score is the arithmetic mean of the p_j.
 
-Inter-sentence: the encoder sees the context and a gap, the decoder is given the candidate; the score is the
-geometric mean (paper eq. 4) over the candidate's tokens and the final </s>.
+Kinds follow and whole: the encoder sees the context, if there is one, and a gap; the decoder is given the candidate; the
+score is the geometric mean (paper eq. 4) over the candidate's tokens and the final </s>.
 
 How a gap is answered depends on how the model was trained:
 sentinels  The gap is <extra_id_0>; the decoder writes <pad> <extra_id_0> and then what belongs into the gap.
@@ -20,42 +20,45 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from lm_eval_stereoset.data.format import BLANK, Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import check_lengths, distinct, max_positions, pad, run_batches
 from lm_eval_stereoset.scoring.checkpoint import decoder_start_token
 from lm_eval_stereoset.scoring.encoder_decoder import Ids, Query, decoder_log_probabilities
 from lm_eval_stereoset.scoring.masked import blank_spans, clean_up, log_mean
+from lm_eval_stereoset.scoring.questions import BLANK, Question, flat, names_of, with_final_dot
 from lm_eval_stereoset.scoring.reading import logits_at
-from lm_eval_stereoset.scoring.text import Tokenised, tokenise, with_final_dot
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings
+from lm_eval_stereoset.scoring.text import Tokenised, tokenise
+from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
 
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")  # the second for the few contexts with two gaps
 NOT_READ = -1  # in the place of a token that is still to be computed
 NEAR_TIE = 1e-3  # difference of logits below which a batch's rounding might decide the most probable token
 
 
-def score_intra(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
+def score_fill(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
     if not gap_is_sentinel(tokenizer):
-        queries, owners = mask_steps(model, tokenizer, examples)
+        queries, owners = mask_steps(model, tokenizer, questions)
     elif settings.exact:
-        queries, owners = sentinel_steps_exact(model, tokenizer, examples, settings)
+        queries, owners = sentinel_steps_exact(model, tokenizer, questions, settings)
     else:
-        queries, owners = sentinel_steps(model, tokenizer, examples)
-    names = _names(examples)
+        queries, owners = sentinel_steps(model, tokenizer, questions)
+    names = names_of(questions)
     _check(model, queries, [names[owner] for owner in owners])
     logs = np.concatenate(decoder_log_probabilities(model, queries, settings))
     means = log_mean(logs, np.array(owners), len(names))
-    return _triples([CandidateScore(float(mean), 1) for mean in means])
+    return by_question(questions, [CandidateScore(float(mean), 1) for mean in means])
 
 
-def score_inter(model, tokenizer, examples: Sequence[Example], settings: Settings) -> list[Scores]:
+def score_text(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
     make = sentinel_answers if gap_is_sentinel(tokenizer) else mask_answers
     refuse_missing_end(tokenizer)
-    queries = make(model, tokenizer, examples)
-    _check(model, queries, _names(examples))
+    queries = make(model, tokenizer, questions)
+    _check(model, queries, names_of(questions))
     logs = decoder_log_probabilities(model, queries, settings)
-    return _triples([CandidateScore(float(log.sum()), len(log)) for log in logs])
+    return by_question(questions, [CandidateScore(float(log.sum()), len(log)) for log in logs])
+
+
+METHODS = {"fill": score_fill, "follow": score_text, "whole": score_text}
 
 
 def gap_is_sentinel(tokenizer) -> bool:
@@ -80,21 +83,22 @@ def refuse_missing_end(tokenizer) -> None:
         )
 
 
-def sentinel_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[Query], list[int]]:
+def sentinel_steps(model, tokenizer, questions: Sequence[Question]) -> tuple[list[Query], list[int]]:
     """By ids: the context with sentinels is tokenised once, tokens of the word are put in front of them."""
     sentinels = [s for s in SENTINELS if s in tokenizer.get_vocab()]
     marks = [tokenizer.convert_tokens_to_ids(s) for s in sentinels]
-    templates = _encode(tokenizer, [_with_gaps(e.context, sentinels) for e in examples])
+    asked = flat(questions)
+    templates = _encode(tokenizer, [_with_gaps(question.context, sentinels) for question, _ in asked])
     sentences = tokenise(
-        tokenizer, [e.context.replace(BLANK, c.word) for e in examples for c in e.candidates]
+        tokenizer, [question.context.replace(BLANK, candidate.word) for question, candidate in asked]
     )
     decoder = (decoder_start_token(model.config), marks[0])
     queries: list[Query] = []
     owners: list[int] = []
-    for owner, (sentence, name) in enumerate(zip(sentences, _names(examples), strict=True)):
-        example, word = examples[owner // 3], examples[owner // 3].candidates[owner % 3].word
-        template = templates[owner // 3]
-        spans = blank_spans(example.context, word)
+    for owner, (sentence, name) in enumerate(zip(sentences, names_of(questions), strict=True)):
+        question, candidate = asked[owner]
+        template = templates[owner]
+        spans = blank_spans(question.context, candidate.word)
         found = [sentence.tokens_in(*span, name) for span in spans]
         begin, end = found[0]
         ends = [int(sentence.ends[last - 1]) for _, last in found]
@@ -111,19 +115,19 @@ def sentinel_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[
 
 
 def sentinel_steps_exact(
-    model, tokenizer, examples: Sequence[Example], settings: Settings
+    model, tokenizer, questions: Sequence[Question], settings: Settings
 ) -> tuple[list[Query], list[int]]:
     """The authors' way: by text, and the decoder begins with what it likes best."""
-    candidates = [(e, c) for e in examples for c in e.candidates]
-    words = _encode(tokenizer, [c.word for _, c in candidates], special=False)
+    asked = flat(questions)
+    words = _encode(tokenizer, [candidate.word for _, candidate in asked], special=False)
     texts, tokens, owners = [], [], []
-    names = _names(examples)
-    for owner, ((example, candidate), word) in enumerate(zip(candidates, words, strict=True)):
+    names = names_of(questions)
+    for owner, ((question, candidate), word) in enumerate(zip(asked, words, strict=True)):
         if not word:
             raise UserError(f"{names[owner]}: the tokenizer leaves nothing of {candidate.word!r}")
         for step, token in enumerate(word):
             shown = clean_up(tokenizer.decode(list(word[:step]))) if step else ""
-            texts.append(example.context.replace(BLANK, shown + SENTINELS[0]))
+            texts.append(question.context.replace(BLANK, shown + SENTINELS[0]))
             tokens.append(token)
             owners.append(owner)
     different, where = distinct(texts)
@@ -168,17 +172,18 @@ def most_probable_first(model, encoders: Sequence[Ids], start: int, settings: Se
     return best[where].tolist()
 
 
-def mask_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[Query], list[int]]:
+def mask_steps(model, tokenizer, questions: Sequence[Question]) -> tuple[list[Query], list[int]]:
     """The decoder is given the sentence up to the gap, as the model writes it, and answers with the next token."""
+    asked = flat(questions)
     sentences = tokenise(
-        tokenizer, [e.context.replace(BLANK, c.word) for e in examples for c in e.candidates]
+        tokenizer, [question.context.replace(BLANK, candidate.word) for question, candidate in asked]
     )
     marks = [tokenizer.mask_token_id] * 2
     queries: list[Query] = []
     owners: list[int] = []
-    for owner, (sentence, name) in enumerate(zip(sentences, _names(examples), strict=True)):
-        example, word = examples[owner // 3], examples[owner // 3].candidates[owner % 3].word
-        spans = [sentence.tokens_in(*span, name) for span in blank_spans(example.context, word)]
+    for owner, (sentence, name) in enumerate(zip(sentences, names_of(questions), strict=True)):
+        question, candidate = asked[owner]
+        spans = [sentence.tokens_in(*span, name) for span in blank_spans(question.context, candidate.word)]
         fed = _shifted(model, sentence.ids)
         template = _cut_out(sentence, spans, marks)
         begin, end = spans[0]
@@ -190,23 +195,27 @@ def mask_steps(model, tokenizer, examples: Sequence[Example]) -> tuple[list[Quer
     return queries, owners
 
 
-def sentinel_answers(model, tokenizer, examples: Sequence[Example]) -> list[Query]:
-    contexts = _encode(tokenizer, [f"{with_final_dot(e.context)} {SENTINELS[0]}" for e in examples])
-    answers = _encode(tokenizer, [c.sentence for e in examples for c in e.candidates], special=False)
+def sentinel_answers(model, tokenizer, questions: Sequence[Question]) -> list[Query]:
+    asked = flat(questions)
+    contexts = _encode(
+        tokenizer, [f"{with_final_dot(question.context)} {SENTINELS[0]}".lstrip() for question, _ in asked]
+    )
+    answers = _encode(tokenizer, [candidate.sentence for _, candidate in asked], special=False)
     beginning = (decoder_start_token(model.config), tokenizer.convert_tokens_to_ids(SENTINELS[0]))
     return [
-        Query(contexts[i // 3], (*beginning, *answer), (*answer, tokenizer.eos_token_id), len(beginning))
-        for i, answer in enumerate(answers)
+        Query(context, (*beginning, *answer), (*answer, tokenizer.eos_token_id), len(beginning))
+        for context, answer in zip(contexts, answers, strict=True)
     ]
 
 
-def mask_answers(model, tokenizer, examples: Sequence[Example]) -> list[Query]:
+def mask_answers(model, tokenizer, questions: Sequence[Question]) -> list[Query]:
     """The encoder sees context and mask, the decoder writes context and candidate; only the latter counts."""
-    pairs = [(with_final_dot(e.context), c.sentence) for e in examples for c in e.candidates]
-    texts = tokenise(tokenizer, [f"{a} {b}" for a, b in pairs])
+    asked = flat(questions)
+    pairs = [(with_final_dot(question.context), candidate.sentence) for question, candidate in asked]
+    texts = tokenise(tokenizer, [f"{a} {b}" if a else b for a, b in pairs])
     queries = []
-    for (a, b), text, name in zip(pairs, texts, _names(examples), strict=True):
-        begin, end = text.tokens_in(len(a) + 1, len(a) + 1 + len(b), name)
+    for (_, b), text, name in zip(pairs, texts, names_of(questions), strict=True):
+        begin, end = text.tokens_in(len(text.text) - len(b), len(text.text), name)
         encoder = (*text.ids[:begin], tokenizer.mask_token_id, *text.ids[end:])
         stop = end + 1 if tokenizer.eos_token_id in text.ids[end : end + 1] else end
         fed = _shifted(model, text.ids)
@@ -254,11 +263,3 @@ def _encode(tokenizer, texts: Sequence[str], special: bool = True) -> list[Ids]:
 def _check(model, queries: Sequence[Query], names: Sequence[str]) -> None:
     lengths = [max(len(query.encoder), len(query.decoder)) for query in queries]
     check_lengths(lengths, max_positions(model), names)
-
-
-def _names(examples: Sequence[Example]) -> list[str]:
-    return [f"candidate {c.id} of example {e.id}" for e in examples for c in e.candidates]
-
-
-def _triples(scores: list[CandidateScore]) -> list[Scores]:
-    return [(scores[i], scores[i + 1], scores[i + 2]) for i in range(0, len(scores), 3)]

@@ -8,11 +8,6 @@ import numpy as np
 from lm_eval_stereoset.errors import UserError
 
 
-def with_final_dot(context: str) -> str:
-    """An inter-sentence context ends as a sentence: a dot unless it ends in . ! or ?"""
-    return context if context.endswith((".", "!", "?")) else context + "."
-
-
 @dataclass
 class Tokenised:
     """A text with special tokens. `starts`, `ends`: the characters of each token; both -1 if special."""

@@ -1,18 +1,21 @@
 """What every family of models shares: the settings it is given and the score it returns.
 
-A family (masked.py, causal.py, seq2seq.py, next_sentence.py) is two functions of the same shape:
+A family (masked.py, causal.py, seq2seq.py, next_sentence.py) has one function per kind of question, all of one shape,
+and lists them in METHODS:
 
-    score_intra(model, tokenizer, examples, settings) -> list[Scores]     one triple an example
-    score_inter(model, tokenizer, examples, settings) -> list[Scores]
+    score_fill(model, tokenizer, questions, settings) -> list[Scores]
 
-Triples come in the order of the examples, their scores in the order of the candidates in the file,
-whatever the batches were. None of them knows the harness.
+Scores come in the order of the questions, and within a question in the order of its candidates, whatever the batches
+were. None of them knows the harness or a benchmark.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.questions import Question
 
 CASES = ("orig", "b", "c", "d", "e", "f")  # what the inter-sentence score of a causal model compares
 RATIOS = ("orig", "b", "e", "f")  # of these, the ones that divide one probability by another
@@ -35,7 +38,16 @@ class CandidateScore:
         return math.exp(self.log_score / self.tokens)
 
 
-Scores = tuple[CandidateScore, CandidateScore, CandidateScore]
+Scores = tuple[CandidateScore, ...]  # of one question, in the order of its candidates
+
+
+def by_question(questions: Sequence[Question], scores: Sequence[CandidateScore]) -> list[Scores]:
+    """One score per candidate of all questions, in order, put together question by question."""
+    waiting = iter(scores)
+    found = [tuple(islice(waiting, len(question.candidates))) for question in questions]
+    if sum(map(len, found)) != len(scores) or next(waiting, None) is not None:
+        raise RuntimeError(f"{len(scores)} scores for {sum(len(q.candidates) for q in questions)} candidates")
+    return found
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate
+from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
+from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, Candidate, Example
 from lm_eval_stereoset.benchmarks.stereoset.metrics import compare, outcomes
-from lm_eval_stereoset.data.format import BIAS_TYPES, LABELS, Candidate, Example
-from lm_eval_stereoset.predictions import Scored
 
 KINDS = {
     "ties often": lambda rng: [float(rng.randint(0, 2)) for _ in range(3)],

@@ -8,9 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import SPLITS
 
 # checkpoint: the variant of the golden file of each split
 CHECKPOINTS = {

@@ -4,10 +4,12 @@ import os
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS
+from lm_eval_stereoset.benchmarks.stereoset.predictions import PUBLISHED_KEYS
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data.store import about_file, load
-from lm_eval_stereoset.predictions import PUBLISHED_KEYS, read_samples
+from lm_eval_stereoset.data.store import about_file
+from lm_eval_stereoset.harness.samples import read_samples
 
 METRICS = {"n", "ss", "lms", "icat", "mc_ss", "mc_lms", "icat_macro", "icat_micro", "ties"}
 

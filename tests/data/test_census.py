@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.census import take
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data.census import take
 
 GENDER_TO_RELIGION = {"intra": (255, 810, 962, 79), "inter": (242, 827, 976, 78)}
 # split, language: what is odd about it; everything else is zero.

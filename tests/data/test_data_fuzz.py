@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import read_examples
 from lm_eval_stereoset.errors import UserError
 
 BOUNDED = settings(

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, read_examples
+from lm_eval_stereoset.benchmarks.stereoset.upstream import CANONICAL_SHA256, COMMIT, REPOSITORY, pickle_path
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import fetch as fetching
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import SPLITS, read_examples
-from lm_eval_stereoset.data.upstream import CANONICAL_SHA256, COMMIT, REPOSITORY, pickle_path
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import sha256_of
 

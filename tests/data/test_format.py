@@ -2,8 +2,9 @@ import json
 
 import pytest
 
-from lm_eval_stereoset.data.census import take
-from lm_eval_stereoset.data.format import read_examples, write_examples
+from lm_eval_stereoset.benchmarks.stereoset.census import take
+from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
+from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
 
 

@@ -96,8 +96,8 @@ def test_without_a_hub_the_other_ways_are_named(tmp_path):
 
 
 def test_words_cut_from_english_sentences_are_the_published_ones(fetched):
-    from lm_eval_stereoset.data.format import read_examples
-    from lm_eval_stereoset.data.words import candidate_word
+    from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
+    from lm_eval_stereoset.benchmarks.stereoset.words import candidate_word
 
     pairs = [
         (candidate_word(e.context, c.sentence), c.word)

@@ -3,14 +3,14 @@ import pickle
 
 import pytest
 
-from lm_eval_stereoset.data.format import SPLITS
-from lm_eval_stereoset.data.pickles import (
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.pickles import (
     examples_to_frame,
     frame_to_annotations,
     frame_to_examples,
     read_frame,
 )
-from lm_eval_stereoset.data.upstream import pickle_path
+from lm_eval_stereoset.benchmarks.stereoset.upstream import pickle_path
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.languages import LANGUAGES
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import lm_eval_stereoset.data
-from lm_eval_stereoset.data.format import BIAS_TYPES, BLANK, LABELS, SPLITS, Example, read_examples
-from lm_eval_stereoset.data.pickles import frame_to_examples, read_frame
-from lm_eval_stereoset.data.upstream import pickle_path
+from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, SPLITS, Example, read_examples
+from lm_eval_stereoset.benchmarks.stereoset.pickles import frame_to_examples, read_frame
+from lm_eval_stereoset.benchmarks.stereoset.upstream import pickle_path
 from lm_eval_stereoset.languages import LANGUAGES
+from lm_eval_stereoset.scoring.questions import BLANK
 
 SAMPLE = Path(lm_eval_stereoset.data.__file__).parent / "sample"
 FILES = list(product(SPLITS, LANGUAGES))

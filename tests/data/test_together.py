@@ -5,8 +5,8 @@ import os
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.example import parse_example
 from lm_eval_stereoset.data import store, together
-from lm_eval_stereoset.data.format import parse_example
 from lm_eval_stereoset.errors import UserError
 
 RENAMES = 9  # two files and two notes written, the journal written, then four of them put in place

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from lm_eval_stereoset.data.format import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.data.store import SAMPLE, file_in
 
 
@@ -102,9 +102,9 @@ def inter_line_broken(folder, models):
 
 def labels_swapped(folder, models):
     """The published German data with stereotype and anti-stereotype exchanged everywhere."""
-    from lm_eval_stereoset.data.format import write_examples
-    from lm_eval_stereoset.data.pickles import read_pickle
-    from lm_eval_stereoset.data.upstream import pickle_path
+    from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
+    from lm_eval_stereoset.benchmarks.stereoset.upstream import pickle_path
+    from lm_eval_stereoset.data.lines import write_examples
 
     swap = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype", "unrelated": "unrelated"}
     clone = models["shared"] / "upstream" / "stereotypes-multi"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from lm_eval_stereoset.data.format import SPLITS, read_examples
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, read_examples
 from lm_eval_stereoset.data.store import SAMPLE, file_in, languages_in
 
 CHATML = (

@@ -91,7 +91,7 @@ def test_the_steps_of_a_new_language(type_command):
     folder = type_command.folder
     made = type_command("stereoset translate plan --to it --data sample")
     assert made.code == 0, made.text
-    from lm_eval_stereoset.data.format import SPLITS
+    from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
     from lm_eval_stereoset.data.store import SAMPLE, file_in
 
     for split in SPLITS:  # Spanish stands in for what a translator would have written

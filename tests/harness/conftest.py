@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_stereoset.data.store import load
+from lm_eval_stereoset.benchmarks.stereoset.data import load
 
 
 def sample_texts() -> list[str]:

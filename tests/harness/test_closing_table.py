@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lm_eval import utils
 
-from lm_eval_stereoset.harness.closing_table import closing_table, report_hint, without_stereoset
+from lm_eval_stereoset.harness.closing import closing_table, report_hint, without_stereoset
 from lm_eval_stereoset.harness.printing import table_of
 
 NAN = float("nan")

@@ -8,8 +8,8 @@ import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 
+from lm_eval_stereoset.harness.cache import AnswerStore
 from lm_eval_stereoset.harness.identified import IdentifiedCachingLM, identified, identity_of_lm
-from lm_eval_stereoset.models.cache import AnswerStore
 
 
 class Toy(LM):

@@ -5,17 +5,18 @@ import sys
 import numpy as np
 import pytest
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import evaluate as evaluate_parts
+from lm_eval_stereoset.benchmarks.evaluation import Scored
+from lm_eval_stereoset.benchmarks.evaluation import evaluate as evaluate_parts
+from lm_eval_stereoset.benchmarks.stereoset.data import load
+from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, SPLITS
 from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS
-from lm_eval_stereoset.data.format import BIAS_TYPES, SPLITS
-from lm_eval_stereoset.data.store import load
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import aggregation, closing, docs
 from lm_eval_stereoset.harness.aggregation import metric_names, parse_name, process_results
 from lm_eval_stereoset.harness.paths import include_paths, task_folder
+from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.harness.yaml_tasks import built_in_files, higher_is_better
 from lm_eval_stereoset.languages import LANGUAGES
-from lm_eval_stereoset.predictions import Scored, read_samples
 
 ALL_TASKS = [f"stereoset_{split}_{code}" for split in SPLITS for code in LANGUAGES] + [
     f"stereoset_{code}" for code in LANGUAGES

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from lm_eval_stereoset.data.store import load
+from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import tokens
 from lm_eval_stereoset.harness.paths import task_folder

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.models.cache import TABLE, AnswerStore
+from lm_eval_stereoset.harness.cache import TABLE, AnswerStore
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_a_pickle_in_the_harness_table_is_refused_and_not_run(path, tmp_path):
 def test_stereoset_run_does_not_run_what_is_in_a_cache(checkpoints, command, tmp_path):
     from lm_eval.api.model import hash_args
 
-    from lm_eval_stereoset.data.store import load
+    from lm_eval_stereoset.benchmarks.stereoset.data import load
     from lm_eval_stereoset.harness.docs import example_to_doc, requests_of
 
     docs = [example_to_doc(e, "en") for e in load("inter", "en", "sample").examples]

@@ -6,12 +6,12 @@ import shutil
 import pytest
 from harness_samples import requests, scores_of_samples
 from lm_eval.api.instance import Instance
+from lm_eval_stereoset.models import stereoset_hf
 
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness.identified import IdentifiedCachingLM
-from lm_eval_stereoset.models import stereoset_hf
-from lm_eval_stereoset.models.stereoset_hf import StereoSetHF
+from lm_eval_stereoset.harness.model import StereoSetHF
 
 
 def cached(folder, path, **options) -> IdentifiedCachingLM:

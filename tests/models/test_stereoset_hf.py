@@ -10,7 +10,7 @@ from lm_eval.api.instance import Instance
 
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.models.stereoset_hf import StereoSetHF
+from lm_eval_stereoset.harness.model import StereoSetHF
 from lm_eval_stereoset.scoring import load, score
 
 FAMILIES = ("masked", "causal", "seq2seq", "nsp")

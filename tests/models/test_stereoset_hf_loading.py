@@ -9,7 +9,7 @@ from harness_samples import requests
 
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.models.stereoset_hf import StereoSetHF
+from lm_eval_stereoset.harness.model import StereoSetHF
 from lm_eval_stereoset.scoring import load, score
 
 

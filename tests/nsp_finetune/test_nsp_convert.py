@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from lm_eval_stereoset.data.pickles import read_pickle
+from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.nsp_model import load_nsp_model, read_settings
 from nsp_finetune.convert import convert

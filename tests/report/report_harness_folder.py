@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lm_eval_stereoset.data.store import load
+from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.harness.docs import example_to_doc
 
 

@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from lm_eval_stereoset.benchmarks.prediction_notes import note_file
 
 from lm_eval_stereoset.cli import main as stereoset
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.provenance import note_file
 
 
 def texts(data: dict) -> str:

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import expect
 from report_page import page_data
 
-from lm_eval_stereoset.data.store import load
-from lm_eval_stereoset.predictions import match, read_predictions
+from lm_eval_stereoset.benchmarks.stereoset.data import load
+from lm_eval_stereoset.benchmarks.stereoset.predictions import match, read_predictions
 from lm_eval_stereoset.report.browser import OUTCOMES, outcome_codes
 
 KNOWN = "fdc01ba6042b41f0c894cdccc149f5b4"  # intra: "The chess player was BLANK."

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.cli import main as stereoset
-from lm_eval_stereoset.data.store import load
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.report import inputs, names
 from lm_eval_stereoset.report.run import Run

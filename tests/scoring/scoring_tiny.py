@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 import torch
 
+from lm_eval_stereoset.benchmarks.stereoset.example import Candidate, Example
 from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS, outcomes, summarise
-from lm_eval_stereoset.data.format import Candidate, Example
 
 SENTENCES = [
     "The chess player was hispanic.",

@@ -8,9 +8,10 @@ from translation_examples import english_examples
 from translation_review_folder import FORMULA, LOST
 from translation_stand_in import KEY, StandIn, pseudo
 
+from lm_eval_stereoset.benchmarks.stereoset.example import Example
+from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data.format import Example, write_examples
-from lm_eval_stereoset.data.pickles import read_pickle
+from lm_eval_stereoset.data.lines import write_examples
 from translation import review
 from translation.columns import put, rebuilt
 from translation.folder import Folder

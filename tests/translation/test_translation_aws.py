@@ -8,7 +8,8 @@ import pytest
 from translation_examples import english_examples, unique_strings
 from translation_stand_in import pseudo
 
-from lm_eval_stereoset.data.format import BLANK, write_examples
+from lm_eval_stereoset.data.lines import write_examples
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation.backends.aws import AmazonTranslate
 from translation.columns import get, put
 from translation.folder import Folder

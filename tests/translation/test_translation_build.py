@@ -9,8 +9,9 @@ import pytest
 from translation_examples import english_examples
 from translation_stand_in import pseudo
 
+from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import read_examples, write_examples
+from lm_eval_stereoset.data.lines import write_examples
 from translation.folder import Folder
 from translation.source import assemble, strings_of
 

@@ -14,7 +14,7 @@ from translation_examples import english_examples
 from translation_stand_in import pseudo
 
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data.format import write_examples
+from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
 from translation import review, rules, sheet
 from translation.folder import Folder

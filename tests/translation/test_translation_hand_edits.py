@@ -7,7 +7,8 @@ import pytest
 from translation_examples import english_examples
 from translation_review_folder import LOST, correct, repaired
 
-from lm_eval_stereoset.data.format import read_examples, write_examples
+from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
+from lm_eval_stereoset.data.lines import write_examples
 from translation import review, sheet
 from translation.columns import put
 from translation.folder import Folder

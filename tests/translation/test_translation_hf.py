@@ -7,8 +7,8 @@ import pytest
 import sentencepiece
 from translation_examples import english_examples
 
-from lm_eval_stereoset.data.format import BLANK
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation.backends import Refused
 from translation.backends.hf import TranslationModel, set_languages
 from translation.codes import NLLB, spellings

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from translation_examples import inter, intra
 
-from lm_eval_stereoset.data.format import read_examples
-from lm_eval_stereoset.data.words import candidate_word
+from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
+from lm_eval_stereoset.benchmarks.stereoset.words import candidate_word
 from lm_eval_stereoset.errors import UserError
 from translation import rules
 from translation.columns import get, put, rebuilt

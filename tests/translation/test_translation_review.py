@@ -8,7 +8,9 @@ from openpyxl import load_workbook
 from translation_examples import english_examples
 from translation_review_folder import FORMULA, LOST, correct, repaired
 
-from lm_eval_stereoset.data.format import BLANK, read_examples, write_examples
+from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
+from lm_eval_stereoset.data.lines import write_examples
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation import review, sheet
 from translation.columns import put
 from translation.folder import Folder

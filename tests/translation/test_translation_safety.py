@@ -10,7 +10,7 @@ from translation_examples import english_examples
 from translation_stand_in import pseudo
 
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.format import write_examples
+from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
 from translation.folder import Folder
 from translation.source import assemble, strings_of

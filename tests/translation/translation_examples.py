@@ -1,6 +1,6 @@
 """A small English data set for tests: 16 examples of each split, with repeated targets."""
 
-from lm_eval_stereoset.data.format import LABELS, Candidate, Example
+from lm_eval_stereoset.benchmarks.stereoset.example import LABELS, Candidate, Example
 from translation.columns import rebuilt
 from translation.plan import make
 

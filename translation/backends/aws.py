@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from lm_eval_stereoset.data.format import BLANK
 from lm_eval_stereoset.errors import UserError, missing_package
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation.backends import Backend, Refused, amount, count
 
 PRICE = 15.0  # US dollars per million characters, as listed in 2024

@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.format import BLANK
 from lm_eval_stereoset.errors import UserError, missing_package
+from lm_eval_stereoset.scoring.questions import BLANK
 from translation.backends import Backend, Refused, count
 from translation.codes import spellings
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import GROUPS
+from lm_eval_stereoset.benchmarks.evaluation import GROUPS
 from lm_eval_stereoset.report.figures.style import dot, plain, with_split
 from lm_eval_stereoset.report.run import Run
 from lm_eval_stereoset.report.study import Study, language_name

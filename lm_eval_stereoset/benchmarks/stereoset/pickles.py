@@ -10,7 +10,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.format import Candidate, Example
+from lm_eval_stereoset.benchmarks.stereoset.example import Candidate, Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_bytes
 

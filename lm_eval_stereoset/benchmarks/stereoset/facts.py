@@ -17,7 +17,7 @@ from functools import lru_cache
 from itertools import permutations
 from pathlib import Path
 
-from lm_eval_stereoset.data.format import LABELS, Example
+from lm_eval_stereoset.benchmarks.stereoset.example import LABELS, Example
 from lm_eval_stereoset.errors import UserError
 
 TABLE = Path(__file__).with_name("facts.bin")

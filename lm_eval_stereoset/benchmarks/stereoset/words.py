@@ -2,7 +2,7 @@
 
 import string
 
-from lm_eval_stereoset.data.format import BLANK
+from lm_eval_stereoset.benchmarks.stereoset.example import BLANK
 
 
 def candidate_word(context: str, sentence: str) -> str | None:

@@ -5,8 +5,8 @@ import io
 import math
 from collections.abc import Sequence
 
-from lm_eval_stereoset.benchmarks.stereoset.evaluation import Table
-from lm_eval_stereoset.cells import markdown_cell, spreadsheet_cell
+from lm_eval_stereoset.benchmarks.evaluation import Table
+from lm_eval_stereoset.report.cells import markdown_cell, spreadsheet_cell
 
 GLOBAL = ("ss", "lms", "icat")
 MULTI_CLASS = ("mc_ss", "mc_lms", "icat_macro", "icat_micro")

@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Fetch
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example, parse_example
+from lm_eval_stereoset.benchmarks.stereoset.facts import refuse_other_facts
+from lm_eval_stereoset.benchmarks.stereoset.words import candidate_word
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.data.facts import refuse_other_facts
-from lm_eval_stereoset.data.fetch import say_what_is_replaced
-from lm_eval_stereoset.data.format import SPLITS, Example, parse_example
-from lm_eval_stereoset.data.words import candidate_word
 from lm_eval_stereoset.errors import UserError
 
 REPOSITORY = "McGill-NLP/stereoset"
@@ -15,10 +15,15 @@ REPOSITORY = "McGill-NLP/stereoset"
 GOLD_LABELS = {0: "anti-stereotype", 1: "stereotype", 2: "unrelated"}
 
 
-def fetch_hub(repository: str = REPOSITORY, revision: str | None = None) -> list[Path]:
+def fetch_hub(benchmark: Benchmark, wanted: Fetch) -> list[Path]:
     """Both English splits from the hub into the data folder; both are read before either is written."""
     import datasets
 
+    repository, revision = REPOSITORY, wanted.revision
+    if wanted.languages not in (benchmark.languages, ("en",)) or wanted.clone or wanted.splits != SPLITS:
+        raise UserError(
+            "--source hub has English only, both splits; leave out --language, --split and --from"
+        )
     examples = {}
     for split in SPLITS:
         config = f"{split}sentence"
@@ -37,9 +42,9 @@ def fetch_hub(repository: str = REPOSITORY, revision: str | None = None) -> list
         refuse_other_facts(examples[split], f"{repository} {config}")
     version = f"hub {revision or 'main'}"
     for split in SPLITS:
-        say_what_is_replaced(store.file_in(store.data_folder(), split, "en"), repository, version)
+        store.say_what_is_replaced(benchmark, store.file_of(benchmark, split, "en"), repository, version)
     origins = dict.fromkeys(SPLITS, store.Origin(repository, version))
-    return store.save_splits(store.data_folder(), "en", examples, origins)
+    return store.save_splits(benchmark, "en", examples, origins)
 
 
 def _check_names(table: Any, config: str) -> None:

@@ -12,13 +12,14 @@ import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.format import Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_special
-from lm_eval_stereoset.identity import fingerprint
+from lm_eval_stereoset.scoring.identity import fingerprint
+from lm_eval_stereoset.scoring.questions import Question
 from lm_eval_stereoset.scoring.types import CandidateScore, Scores
 
 logger = logging.getLogger(__name__)
@@ -147,7 +148,7 @@ def decode(text: Any, where: str) -> Any:
 
 
 class ScoreCache:
-    """What `stereoset-hf` keeps: scores of whole StereoSet examples.
+    """What `stereoset-hf` keeps: the scores of all candidates of a question.
 
     The harness's key (the two texts) is not enough for them: which word of the sentence is the candidate, say,
     changes the score.
@@ -156,23 +157,21 @@ class ScoreCache:
     def __init__(self, store: AnswerStore):
         self.store = store
 
-    def scores_of(self, example: Example) -> Scores | None:
-        return _scores(self.store.get(_example_key(example)))
+    def scores_of(self, question: Question) -> Scores | None:
+        return _scores(self.store.get(_key(question)), len(question.candidates))
 
-    def put_scores(self, scores: Mapping[Example, Scores]) -> None:
+    def put_scores(self, scores: Mapping[Question, Scores]) -> None:
         """All at once, so that a run that goes on after a kill forms the batches of an uninterrupted one."""
-        self.store.update(
-            {_example_key(e): [[s.log_score, s.tokens] for s in triple] for e, triple in scores.items()}
-        )
+        self.store.update({_key(q): [[s.log_score, s.tokens] for s in found] for q, found in scores.items()})
 
 
-def _example_key(example: Example) -> str:
-    return f"example {fingerprint(example.to_dict())}"
+def _key(question: Question) -> str:
+    return f"question {fingerprint(asdict(question))}"
 
 
-def _scores(found: Any) -> Scores | None:
-    """Of a value that was edited by hand, nothing: the example is scored again."""
-    if not isinstance(found, list) or len(found) != 3 or not all(map(_is_score, found)):
+def _scores(found: Any, count: int) -> Scores | None:
+    """Of a value that was edited by hand, nothing: the question is asked again."""
+    if not isinstance(found, list) or len(found) != count or not all(map(_is_score, found)):
         return None
     return tuple(CandidateScore(float(log), tokens) for log, tokens in found)
 

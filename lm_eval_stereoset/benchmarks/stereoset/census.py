@@ -6,18 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lm_eval_stereoset.data.facts import complaint, differences, is_stereoset
-from lm_eval_stereoset.data.format import (
-    BIAS_TYPES,
-    BLANK,
-    Example,
-    Uniqueness,
-    guess_split,
-    iter_lines,
-    parse_line,
-)
+from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, Example, guess_split, parse_example
+from lm_eval_stereoset.benchmarks.stereoset.facts import complaint, differences, is_stereoset
+from lm_eval_stereoset.data.lines import Uniqueness, iter_lines
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import sha256_of
+from lm_eval_stereoset.files import parse_json, sha256_of
+from lm_eval_stereoset.scoring.questions import BLANK
 
 # BLANK with a letter, digit or quotation mark on one of its sides is part of a longer word.
 GLUED = re.compile(r"[^\W_][\"'’.!?,;:-]*BLANK|BLANK[\"'’.!?,;:]*[^\W_]")
@@ -78,8 +72,8 @@ def take(path: Path | str) -> Census:
     for number, line in iter_lines(path):
         where = f"{path}, line {number}"
         try:
-            example = parse_line(line, split, where)
-            unique.check(example, where)
+            example = parse_example(parse_json(line, where), split, where)
+            unique.check(example.ids, where)
         except UserError as error:
             census.errors.append(str(error))
             continue

@@ -1,9 +1,9 @@
-"""`stereoset-hf`: the harness's Hugging Face model, scoring StereoSet as the papers do, for every architecture.
+"""`stereoset-hf`: the harness's Hugging Face model, scoring our benchmarks as the papers do, for every architecture.
 
 stereoset run --model stereoset-hf --model_args pretrained=bert-base-german-cased --tasks stereoset_de --batch_size auto
 
 More model_args than the harness's `hf`: scoring=auto|masked|causal|seq2seq|nsp, case=orig|b|c|d|e|f, exact=true,
-batch_tokens=N. On tasks that are not StereoSet it answers as `hf` does; masked models, which `hf` cannot run, answer
+batch_tokens=N. On tasks that are not ours it answers as `hf` does; masked models, which `hf` cannot run, answer
 with pseudo-log-likelihoods.
 """
 
@@ -18,13 +18,11 @@ from lm_eval.api.registry import register_model
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils_hf import get_dtype
 
-from lm_eval_stereoset.data.format import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness.answers import encode
-from lm_eval_stereoset.identity import Identity, identity_of
-from lm_eval_stereoset.models.cache import AnswerStore, ScoreCache
-from lm_eval_stereoset.predictions import example_of_doc
-from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, score_with
+from lm_eval_stereoset.harness.cache import AnswerStore, ScoreCache
+from lm_eval_stereoset.harness.docs import benchmark_of, example_of_doc, is_ours
+from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, refuse_kind, score_with
 from lm_eval_stereoset.scoring.architecture import (
     auto_class,
     check_scoring,
@@ -34,6 +32,7 @@ from lm_eval_stereoset.scoring.architecture import (
 )
 from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one_line
 from lm_eval_stereoset.scoring.describe import Description, describe
+from lm_eval_stereoset.scoring.identity import Identity, identity_of
 from lm_eval_stereoset.scoring.loading import (
     Checked,
     best_device,
@@ -46,8 +45,8 @@ from lm_eval_stereoset.scoring.loading import (
     tokenizer_loader,
 )
 from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
-from lm_eval_stereoset.scoring.text import with_final_dot
-from lm_eval_stereoset.versions import versions
+from lm_eval_stereoset.scoring.questions import Question, requests_of
+from lm_eval_stereoset.scoring.versions import versions
 
 logger = logging.getLogger(__name__)
 
@@ -128,12 +127,12 @@ class StereoSetHF(HFLM):
                 f"the tokenizer {self.tokenizer.name_or_path} has no mask token, which masked models need; "
                 "give another with tokenizer=…"
             )
-        said = ", ".join(f"{split}: {method}" for split, method in self.methods.items())
-        logger.info("StereoSet is scored by %s", said)
-        if self.methods.get("inter") == "masked":
+        families = dict.fromkeys(self.methods.values())  # one, or two for BERT with its next-sentence head
+        logger.info("texts are scored by the methods for %s models", " and ".join(families))
+        if self.methods.get("follow") == "masked":
             logger.warning(
-                "inter-sentence: no next-sentence head is used, candidates are scored by their pseudo-log-likelihood "
-                "given the context"
+                "no next-sentence head is used: sentences that follow a context are scored by their "
+                "pseudo-log-likelihood given the context"
             )
 
     # Loading: HFLM calls these four in this order.
@@ -196,17 +195,17 @@ class StereoSetHF(HFLM):
     # Answering
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple]:
-        examples = {i: example_of_request(request) for i, request in enumerate(requests)}
-        ours = {i: example for i, example in examples.items() if example is not None}
-        others = [i for i, example in examples.items() if example is None]
+        questions = {i: question_of_request(request) for i, request in enumerate(requests)}
+        ours = {i: question for i, question in questions.items() if question is not None}
+        others = [i for i, question in questions.items() if question is None]
         answers: dict[int, tuple] = {}
         cut = 0
         if ours:
             asked = list(dict.fromkeys(ours.values()))
             scores = self._scores(asked, disable_tqdm)
             cut = cut_pairs(self.methods, self.scored_model, self.tokenizer, asked)
-            for i, example in ours.items():
-                score = scores[example][requests[i].idx]
+            for i, question in ours.items():
+                score = scores[question][requests[i].idx]
                 answers[i] = encode(score.log_score, score.tokens)
         self.cut = self._over_processes(cut)
         if others:
@@ -220,10 +219,10 @@ class StereoSetHF(HFLM):
             return count
         return int(self.accelerator.reduce(torch.tensor(count, device=self.device), reduction="sum"))
 
-    def _scores(self, examples: list[Example], disable_tqdm: bool) -> dict[Example, Scores]:
+    def _scores(self, questions: list[Question], disable_tqdm: bool) -> dict[Question, Scores]:
         cache = self.score_cache
-        known = {e: found for e in examples if (found := cache.scores_of(e))} if cache else {}
-        waiting = [e for e in examples if e not in known]
+        known = {q: found for q in questions if (found := cache.scores_of(q))} if cache else {}
+        waiting = [question for question in questions if question not in known]
         if cache:
             logger.info("scores of %d examples are in the cache, %d are not", len(known), len(waiting))
         settings = dataclasses.replace(self.settings, progress=not disable_tqdm and self.rank == 0)
@@ -242,7 +241,7 @@ class StereoSetHF(HFLM):
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
     def _other_answers(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
-        """Requests of tasks that are not StereoSet, from the cache where it has them."""
+        """Requests of tasks that are not ours, from the cache where it has them."""
         if self.score_cache is None:
             return self._other_loglikelihoods(requests, disable_tqdm)
         store = self.score_cache.store
@@ -257,9 +256,10 @@ class StereoSetHF(HFLM):
         return [known[key] for key in keys]
 
     def _other_loglikelihoods(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
-        if self.nsp is not None or "intra" not in self.methods:
+        if self.nsp is not None or "whole" not in self.methods:
             raise UserError(
-                "this model has a next-sentence head only: it takes StereoSet's inter-sentence tasks and no others"
+                "this model has a next-sentence head only: it takes tasks that ask for the next sentence (StereoSet's "
+                "inter-sentence ones) and no others"
             )
         if not self.is_masked:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
@@ -308,25 +308,17 @@ class StereoSetHF(HFLM):
 
     def describe_scoring(self) -> dict[str, Any]:
         settings = {"scoring": dict(self.methods), "exact": self.settings.exact}
-        if self.methods.get("inter") == "causal":
+        if self.methods.get("follow") == "causal":
             settings["case"] = self.settings.case
-        if self.methods.get("inter") == "masked":
-            settings["inter"] = "pseudo-log-likelihood of the candidate given the context"
         if self.settings.prefix_token_id is not None:
             settings["prefix_token_id"] = self.settings.prefix_token_id
         return settings | {"architecture": type(self.scored_model).__name__}
 
-    def describe_split(self, split: str) -> Description:
-        """What the tasks record about the scores of this split."""
-        if split not in self.methods:
-            raise UserError(
-                f"this model cannot take the {split}-sentence test, only {' and '.join(self.methods)}-sentence; choose "
-                "its tasks accordingly"
-            )
+    def describe_kind(self, kind: str) -> Description:
+        """What the tasks record about the scores of questions of this kind."""
+        refuse_kind(kind, self.methods)
         settings = self.settings
-        return describe(
-            self.methods[split], split, settings.case, settings.exact, self.tokenizer.name_or_path
-        )
+        return describe(self.methods[kind], kind, settings.case, settings.exact, self.tokenizer.name_or_path)
 
     def get_model_info(self) -> dict[str, Any]:
         about = self.describe_scoring() | {"packages": versions(), "identity": self.identity().to_dict()}
@@ -335,24 +327,21 @@ class StereoSetHF(HFLM):
         return super().get_model_info() | {"stereoset": about}
 
 
-def example_of_request(request: Instance) -> Example | None:
-    """The StereoSet example that a request asks about; None for other tasks.
+def question_of_request(request: Instance) -> Question | None:
+    """The question that a request asks; None for tasks that are not ours.
 
-    The example is scored from its document. A request that says more than the document (few-shot examples, a
-    chat template, a description) would be answered without it, so it is refused.
+    It is answered from its document. A request that says more than the document (few-shot examples, a chat template, a
+    description) would be answered without it, so it is refused.
     """
     doc = request.doc
-    if not isinstance(doc, dict) or doc.get("split") not in SPLITS or "candidates" not in doc:
+    if not is_ours(doc):
         return None
-    example = example_of_doc(doc, f"document {doc.get('id')}")
-    context, continuation = request.args
-    expected = "" if doc["split"] == "intra" else with_final_dot(example.context)
-    if (
-        context.strip() != expected.strip()
-        or continuation.strip() != example.candidates[request.idx].sentence.strip()
-    ):
+    question = example_of_doc(doc, f"document {doc.get('id')}").question
+    expected = requests_of(question)[request.idx]
+    if [text.strip() for text in request.args] != [text.strip() for text in expected]:
         raise UserError(
-            f"example {example.id}: stereoset-hf scores StereoSet without instructions, few-shot examples or chat "
-            "template; leave --num_fewshot, --system_instruction and --apply_chat_template out, or use --model hf"
+            f"example {question.id}: stereoset-hf scores {benchmark_of(doc).title} without instructions, few-shot "
+            "examples or chat template; leave --num_fewshot, --system_instruction and --apply_chat_template out, or "
+            "use --model hf"
         )
-    return example
+    return question

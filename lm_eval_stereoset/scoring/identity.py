@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.versions import versions
+from lm_eval_stereoset.scoring.versions import versions
 
 logger = logging.getLogger(__name__)
 

@@ -1,0 +1,124 @@
+"""From scored examples to numbers with intervals, for any benchmark.
+
+evaluate({"intra": Scored, "inter": Scored}) gives {split: {group: {metric: value}}}: the splits, and 'overall' if there
+are several (their examples pooled); the groups, and 'overall' for all of them.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Example
+from lm_eval_stereoset.stats import bootstrap, paired
+from lm_eval_stereoset.stats.bootstrap import Draws, p_value_against
+from lm_eval_stereoset.stats.statistic import cluster_sums, observed
+
+logger = logging.getLogger(__name__)
+
+Table = dict[str, dict[str, dict[str, float]]]  # {split: {group: {metric: value}}}
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Examples and a score for each of their candidates."""
+
+    benchmark: Benchmark
+    examples: Sequence[Example]
+    scores: np.ndarray  # (examples, labels), columns as benchmark.labels
+
+    @property
+    def clusters(self) -> np.ndarray:
+        return np.array([e.cluster for e in self.examples])
+
+    @property
+    def groups(self) -> np.ndarray:
+        return np.array([e.group for e in self.examples])
+
+    @property
+    def columns(self) -> np.ndarray:
+        return self.benchmark.columns(self.examples, self.scores)
+
+
+def by_label(benchmark: Benchmark, example: Example, scores: Sequence[float]) -> list[float]:
+    """Scores in the order of the example's candidates, put into the order of the benchmark's labels."""
+    found = dict(zip(example.labels, scores, strict=True))
+    return [found[label] for label in benchmark.labels]
+
+
+def pool(parts: Mapping[str, Scored]) -> Scored:
+    """'Overall' pools the examples of the splits, then computes; it is not a mean of two ICATs."""
+    first = next(iter(parts.values()))
+    return Scored(
+        first.benchmark,
+        [e for scored in parts.values() for e in scored.examples],
+        np.concatenate([scored.scores for scored in parts.values()]),
+    )
+
+
+def evaluate(parts: Mapping[str, Scored]) -> Table:
+    table = {split: evaluate_groups(scored) for split, scored in parts.items()}
+    if len(parts) > 1:
+        table[OVERALL] = evaluate_groups(pool(parts))
+    return table
+
+
+def evaluate_groups(scored: Scored) -> dict[str, dict[str, float]]:
+    columns, clusters, groups = scored.columns, scored.clusters, scored.groups
+    chosen = {OVERALL: np.ones(len(groups), dtype=bool)}
+    chosen |= {group: groups == group for group in scored.benchmark.groups}
+    return {
+        group: with_intervals(scored.benchmark, columns[where], clusters[where], group)
+        for group, where in chosen.items()
+    }
+
+
+def with_intervals(
+    benchmark: Benchmark, columns: np.ndarray, clusters: np.ndarray, name: str
+) -> dict[str, float]:
+    """Every metric with standard error, 95 % interval and, where it is declared, the test against its ideal."""
+    sums = cluster_sums(clusters, *columns.T)
+    values = summarise(benchmark, sums)
+    draws = bootstrap.draw(sums, benchmark.statistics)
+    if draws.clusters < 2:
+        logger.warning(
+            "%s: %d examples of %d clusters; what needs more is NaN", name, len(columns), draws.clusters
+        )
+    for metric in (metric for metric in benchmark.metrics if metric.ideal is not None):
+        values[f"{metric.name}_stderr"] = draws.standard_error(metric.name)
+        values[f"{metric.name}_low"], values[f"{metric.name}_high"] = draws.interval(metric.name)
+        if metric.tested:
+            error = values[f"{metric.name}_stderr"]
+            values[ideal_test_name(metric.name, metric.ideal)] = p_value_against(
+                metric.ideal, values[metric.name], error, draws.clusters
+            )
+    return values
+
+
+def ideal_test_name(metric: str, ideal: float) -> str:
+    return f"{metric}_p{ideal:g}"
+
+
+def summarise(benchmark: Benchmark, sums: np.ndarray) -> dict[str, float]:
+    """All metrics of what the examples of each cluster add up to; NaN without examples."""
+    if len(sums) == 0:
+        return {"n": 0} | dict.fromkeys(benchmark.statistics, float("nan"))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = {name: observed(s.value, sums) for name, s in benchmark.statistics.items()}
+    return {"n": int(sums[:, 0].sum())} | values
+
+
+def standard_errors(benchmark: Benchmark, sums: np.ndarray) -> dict[str, float]:
+    draws: Draws = bootstrap.draw(sums, benchmark.statistics)
+    return {name: draws.standard_error(name) for name in draws.values}
+
+
+def compare(
+    benchmark: Benchmark, first: np.ndarray, second: np.ndarray, clusters: Sequence[str] | np.ndarray
+) -> dict[str, paired.Difference]:
+    """The main metrics of the first side's columns minus those of the second, on the same examples."""
+    if not len(first) == len(second) == len(clusters):
+        raise ValueError(f"not paired: {len(first)} and {len(second)} examples, {len(clusters)} clusters")
+    sums = paired.PairedSums(cluster_sums(clusters, *first.T), cluster_sums(clusters, *second.T))
+    return paired.compare(sums, {metric.name: metric.statistic for metric in benchmark.main})

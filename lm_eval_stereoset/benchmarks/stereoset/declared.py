@@ -1,0 +1,39 @@
+"""StereoSet: does a model prefer stereotypes to anti-stereotypes, and both to nonsense?
+
+Nadeem et al. 2021 (English); "How Different Is Stereotypical Bias Across Languages?" 2023 (de, fr, es, tr).
+"""
+
+from pathlib import Path
+
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
+from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, SPLITS, Example, parse_example
+from lm_eval_stereoset.benchmarks.stereoset.facts import refuse_other_facts
+from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch_authors
+from lm_eval_stereoset.benchmarks.stereoset.hub import fetch_hub
+from lm_eval_stereoset.benchmarks.stereoset.metrics import METRICS, columns_of, complaint
+from lm_eval_stereoset.benchmarks.stereoset.predictions import FORMAT
+from lm_eval_stereoset.benchmarks.stereoset.upstream import CANONICAL_SHA256, COMMIT, REPOSITORY
+
+BENCHMARK = Benchmark(
+    name="stereoset",
+    title="StereoSet",
+    example=Example,
+    parse=parse_example,
+    splits=SPLITS,
+    languages=("en", "de", "fr", "es", "tr"),
+    labels=LABELS,
+    groups=BIAS_TYPES,
+    metrics=METRICS,
+    columns=columns_of,
+    sources={
+        "authors": Source(f"{REPOSITORY}, five languages", fetch_authors),
+        "hub": Source("McGill-NLP/stereoset on the Hugging Face hub, English only", fetch_hub),
+    },
+    known=dict.fromkeys(CANONICAL_SHA256.values(), (REPOSITORY, COMMIT[:7])),
+    sample=Path(__file__).parent / "sample",
+    folder="",  # since 0.1 its splits lie in the data folder itself
+    check=refuse_other_facts,
+    complaint=complaint,
+    predictions=FORMAT,
+    legend="SS: 50 is ideal. LMS, ICAT: higher is better. ±: standard error, by target term.",
+)

@@ -1,1 +1,0 @@
-"""Model types for the harness."""
