@@ -124,6 +124,7 @@ class Benchmark:
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
     tables: Any = None  # the papers' own tables and figures in the report; see benchmarks/stereoset/paper.py
+    cluster: str = "cluster"  # what the clusters are called
     legend: str = ""  # one line below tables
 
     @property

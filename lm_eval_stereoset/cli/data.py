@@ -6,8 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, SPLITS
-from lm_eval_stereoset.languages import LANGUAGES
+from lm_eval_stereoset.errors import UserError
 
 
 def main(argv: Sequence[str]) -> int | None:
@@ -19,16 +18,16 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="stereoset data", description=__doc__.partition(": ")[2])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    sub = commands.add_parser("fetch", help="put StereoSet into the data folder")
+    sub = commands.add_parser("fetch", help="put a benchmark's data into the data folder")
+    _add_benchmark(sub)
     sub.add_argument("--language", "-l", action="append", metavar="CODE", help="only this one (repeatable)")
-    sub.add_argument("--split", choices=SPLITS, action="append", help="only this one")
+    sub.add_argument("--split", action="append", help="only this one (repeatable)")
     sub.add_argument(
         "--from", dest="clone", metavar="DIR", help="take it from a local clone, without a network"
     )
     sub.add_argument(
-        "--source", choices=("authors", "hub"), default="authors",
-        help="authors: their repository, five languages (default); hub: McGill-NLP/stereoset, English only",
-    )  # fmt: skip
+        "--source", metavar="NAME", help="where from, if there are several places: authors (default) or hub"
+    )
     sub.add_argument("--revision", help="with --source hub: a revision of that data set")
     sub.add_argument("--force", action="store_true", help="again, even if it is there")
     sub.add_argument(
@@ -47,6 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
     sub.set_defaults(command=check)
 
     sub = commands.add_parser("add", help="make a task of your own data")
+    sub.add_argument("--benchmark", "-b", default="stereoset", metavar="NAME", help="default: stereoset")
     sub.add_argument("folder", metavar="DIR", help="with intra/CODE.jsonl, inter/CODE.jsonl or both")
     sub.add_argument("--language", "-l", required=True, metavar="CODE", help="such as it")
     sub.add_argument("--version", help="what results call this version of the data (default: its checksum)")
@@ -55,49 +55,55 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_benchmark(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "benchmark", nargs="?", default="stereoset", metavar="BENCHMARK", help="default: stereoset"
+    )
+
+
 def fetch(args: argparse.Namespace) -> None:
-    from lm_eval_stereoset.data.store import data_folder
-    from lm_eval_stereoset.errors import UserError
+    from lm_eval_stereoset.benchmarks import find
+    from lm_eval_stereoset.benchmarks.declaration import Fetch
+    from lm_eval_stereoset.data.store import folder_of
 
-    if args.source == "hub":
-        if args.language not in (None, ["en"]) or args.clone or args.split:
-            raise UserError(
-                "--source hub has English only, both splits; leave out --language, --split and --from"
-            )
-        from lm_eval_stereoset.benchmarks.stereoset.hub import fetch_hub
+    benchmark = find(args.benchmark)
+    clone = Path(args.clone) if args.clone else None
+    if clone is not None and not clone.is_dir():
+        raise UserError(f"--from {clone}: no such folder")
+    languages = _known("--language", args.language, benchmark.languages)
+    splits = _known("--split", args.split, benchmark.splits)
+    (source,) = _known("--source", args.source and [args.source], tuple(benchmark.sources))[:1]
+    wanted = Fetch(languages, splits, clone, source, args.revision, args.force, args.insist)
+    paths = benchmark.sources[source].fetch(benchmark, wanted)
+    print(f"{len(paths)} files in {folder_of(benchmark)}; `stereoset data list` shows them")
 
-        paths = fetch_hub(revision=args.revision)
-    else:
-        if args.revision:
-            raise UserError(
-                "--revision is for --source hub; the authors' files are those of one pinned commit"
-            )
-        from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch as fetch_authors
 
-        languages = args.language or tuple(LANGUAGES)
-        paths = fetch_authors(languages, args.split or SPLITS, args.clone, args.force, args.insist)
-    print(f"{len(paths)} files in {data_folder()}; `stereoset data list` shows them")
+def _known(flag: str, asked: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    """What was asked for, or all that there is."""
+    if unknown := [name for name in asked or () if name not in known]:
+        raise UserError(f"{flag} {', '.join(unknown)}: there is no such; choose from {', '.join(known)}")
+    return tuple(asked or known)
 
 
 def list_data(args: argparse.Namespace) -> int:
     """All files that can be read are listed; damaged ones are named after them, and make the exit code 2."""
+    from lm_eval_stereoset.benchmarks import find, names
     from lm_eval_stereoset.data import store
-    from lm_eval_stereoset.errors import UserError
 
-    folder = store.data_folder()
     found, damaged = [], []
-    for language in store.languages_in(folder):
-        for split in SPLITS:
-            if store.file_in(folder, split, language).is_file():
-                try:
-                    found.append(store.load(split, language))
-                except UserError as error:
-                    damaged.append(str(error))
+    for benchmark in map(find, names()):
+        for language in store.languages_in(benchmark):
+            for split in benchmark.splits:
+                if store.file_of(benchmark, split, language).is_file():
+                    try:
+                        found.append(store.load(benchmark, split, language))
+                    except UserError as error:
+                        damaged.append(str(error))
     if args.json:
-        rows = [{"split": d.split, "language": d.language, "file": str(d.path)} | d.describe() for d in found]
+        rows = [{"benchmark": d.benchmark.name, "file": str(d.path)} | d.describe() for d in found]
         print(json.dumps(rows, indent=2))
     else:
-        print_data(folder, found, len(damaged))
+        print_data(store.data_folder(), found, len(damaged))
     for message in damaged:
         print(f"stereoset data: {message}", file=sys.stderr)
     return 2 if damaged else 0
@@ -109,13 +115,14 @@ def print_data(folder: Path, found: Sequence, damaged: int) -> None:
         if not damaged:
             print("It is empty; `stereoset data fetch` fills it, and a task fetches what it needs by itself.")
         return
-    print(f"{'split':<6} {'lang':<6} {'examples':>8} {'targets':>7}  {'version':<20} {'sha256':<12}  source")
+    header = f"{'benchmark':<10} {'split':<6} {'lang':<6} {'examples':>8} {'clusters':>8}  "
+    print(f"{header}{'version':<20} {'sha256':<12}  source")
     for d in found:
-        targets = len({e.target_original for e in d.examples})
+        clusters = len({e.cluster for e in d.examples})
         about = d.provenance
         print(
-            f"{d.split:<6} {d.language:<6} {len(d.examples):>8} {targets:>7}  {about.version:<20} "
-            f"{about.sha256[:12]:<12}  {about.source}"
+            f"{d.benchmark.name:<10} {d.split:<6} {d.language:<6} {len(d.examples):>8} {clusters:>8}  "
+            f"{about.version:<20} {about.sha256[:12]:<12}  {about.source}"
         )
 
 
@@ -133,6 +140,7 @@ def check(args: argparse.Namespace) -> int:
 
 def print_census(census, names: bool) -> None:
     from lm_eval_stereoset.benchmarks.stereoset.census import ODDITIES
+    from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES
 
     types = ", ".join(f"{name} {census.bias_types[name]}" for name in BIAS_TYPES)
     print(f"{census.path}  ({census.split}, sha256 {census.sha256[:12]})")
@@ -151,16 +159,18 @@ def print_census(census, names: bool) -> None:
 
 
 def add(args: argparse.Namespace) -> None:
+    from lm_eval_stereoset.benchmarks import find
     from lm_eval_stereoset.data.adding import add as add_data
     from lm_eval_stereoset.harness.yaml_tasks import own_task_files, own_task_names
 
-    added = add_data(Path(args.folder), args.language, args.version, args.replace, own_task_files)
-    tasks = own_task_names(args.language)
+    benchmark = find(args.benchmark)
+    added = add_data(benchmark, Path(args.folder), args.language, args.version, args.replace, own_task_files)
+    tasks = own_task_names(benchmark, args.language)
     for d in added:
         print(f"{d.split}/{d.language}: {len(d.examples)} examples, version {d.provenance.version}")
-    if len(added) < len(SPLITS) and len(tasks) > len(added):
-        kept = next(split for split in SPLITS if split not in {d.split for d in added})
-        print(f"{kept}/{args.language}: still the data added before; {tasks[-1]} pools it with the new")
+    kept = [s for s in benchmark.splits if s not in {d.split for d in added}]
+    if kept and len(tasks) > len(added):
+        print(f"{kept[0]}/{args.language}: still the data added before; {tasks[-1]} pools it with the new")
     print(
         f"tasks: {', '.join(tasks)}; try\n  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}"
     )

@@ -1,4 +1,4 @@
-"""stereoset score: SS, LMS and ICAT of a file of predictions, or of samples that the harness has logged.
+"""stereoset score: the metrics of a file of predictions, or of samples that the harness has logged.
 
 stereoset score PREDICTIONS.json --language de --output scores.md
 stereoset score results/model/samples_stereoset_de_*.jsonl
@@ -8,81 +8,111 @@ import argparse
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.languages import LANGUAGES
 
+if TYPE_CHECKING:
+    from lm_eval_stereoset.benchmarks.declaration import Benchmark
+    from lm_eval_stereoset.benchmarks.evaluation import Scored, Table
+
 logger = logging.getLogger(__name__)
 
 OUTPUTS = (".json", ".csv", ".md")
-MOST = 50.0  # per cent of ties
 
 
-def main(argv: Sequence[str]) -> None:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="stereoset score",
-        description="SS, LMS and ICAT of a file of predictions, or of samples that the harness has logged.",
+        description="The metrics of a file of predictions, or of samples that the harness has logged, with intervals.",
     )
     parser.add_argument(
         "predictions", nargs="+", metavar="FILE",
-        help="predictions in the published format (JSON), or samples of --log_samples (JSONL; one or both splits)",
+        help="of `stereoset predict` or in a published format (JSON), or samples of --log_samples (JSONL; one or more "
+        "splits)",
     )  # fmt: skip
     parser.add_argument(
-        "--language", "-l", metavar="CODE", help="of the predictions; samples know it themselves"
+        "--benchmark", "-b", metavar="NAME", help="of the predictions; only to make sure of it"
+    )
+    parser.add_argument(
+        "--language", "-l", metavar="CODE", help="of published predictions; other files know it themselves"
     )
     parser.add_argument("--data", metavar="DATA", help="'sample', or a folder in the canonical layout")
     parser.add_argument("--output", "-o", metavar="FILE", help="write the table: .json, .csv or .md")
-    args = parser.parse_args(argv)
+    return parser
+
+
+def main(argv: Sequence[str]) -> None:
+    args = make_parser().parse_args(argv)
     if args.output and Path(args.output).suffix not in OUTPUTS:
         raise UserError(f"--output {args.output}: the ending must be one of {', '.join(OUTPUTS)}")
     if args.output:
         check_output(Path(args.output), args)
 
-    from lm_eval_stereoset import tables
     from lm_eval_stereoset.benchmarks.evaluation import evaluate
+    from lm_eval_stereoset.cli import score_tables
 
-    parts, about = read(args.predictions, args.language, args.data)
-    table = evaluate(parts)
-    warn_of_ties(table)
+    read = read_samples_files if is_samples(args.predictions) else read_prediction_file
+    scored = read(args)
+    if args.benchmark and args.benchmark != scored.benchmark.name:
+        raise UserError(
+            f"{args.predictions[0]}: is of {scored.benchmark.name}, --benchmark says {args.benchmark}"
+        )
+    warn_if_useless(scored)
+    table = evaluate(scored.parts)
     try:
         if args.output:  # before printing: `| head` may end that early
-            save(Path(args.output), table, about, args.predictions[0])
+            save(Path(args.output), table, scored)
     finally:
-        print(tables.to_text(table, [note_of(fields) for fields in about]))
+        notes = [note_of(fields) for fields in scored.about]
+        print(score_tables.to_text(scored.benchmark, table, notes))
 
 
-def save(output: Path, table: dict, about: list[dict], predictions: str) -> None:
+@dataclass(frozen=True)
+class ScoredFile:
+    """What was read, whatever kind of file it was in."""
+
+    benchmark: "Benchmark"
+    language: str
+    parts: dict[str, "Scored"]
+    about: list[dict[str, Any]]  # of each split: which data and normaliser it is from
+    origin: dict[str, Any]  # model and identity, where the file says so
+
+
+def save(output: Path, table: "Table", scored: ScoredFile) -> None:
     """The table, and beside it a note of the data and, where the predictions say so, the model that it is from."""
-    from lm_eval_stereoset import tables
-    from lm_eval_stereoset.benchmarks.prediction_notes import read_note
+    from lm_eval_stereoset.cli import score_tables
     from lm_eval_stereoset.data.store import about_file
     from lm_eval_stereoset.files import atomic_write, write_json
     from lm_eval_stereoset.scoring.versions import versions
 
     if output.suffix == ".json":
-        write_json(output, tables.to_json(table))
+        write_json(output, score_tables.to_json(table))
     else:
-        notes = [note_of(fields) for fields in about]
-        text = tables.to_csv(table) if output.suffix == ".csv" else tables.to_markdown(table, notes)
+        notes = [note_of(fields) for fields in scored.about]
+        markdown = score_tables.to_markdown
+        text = (
+            score_tables.to_csv(table)
+            if output.suffix == ".csv"
+            else markdown(scored.benchmark, table, notes)
+        )
         with atomic_write(output) as handle:
             handle.write(text)
-    origin = {key: value for key, value in read_note(predictions).items() if key in ("model", "identity")}
-    note = {"language": about[0]["language"], "data": about, "packages": versions()}
-    write_json(about_file(output), origin | note)
+    note = {"benchmark": scored.benchmark.name, "language": scored.language, "data": scored.about}
+    write_json(about_file(output), scored.origin | note | {"packages": versions()})
 
 
 def check_output(output: Path, args: argparse.Namespace) -> None:
     """Neither the table nor the note beside it may take the place of something that is read or needed."""
-    from lm_eval_stereoset.benchmarks.prediction_notes import note_file
-    from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
-    from lm_eval_stereoset.data.store import SAMPLE, about_file, data_folder, file_in
+    from lm_eval_stereoset.data.store import about_file, data_folder
     from lm_eval_stereoset.files import read_json, refuse_overwriting
 
-    folder = SAMPLE if args.data == "sample" else Path(args.data).expanduser() if args.data else data_folder()
-    data = [file_in(folder, split, args.language) for split in SPLITS if args.language]
-    given = list(map(Path, args.predictions))
-    inputs = [*given, *map(note_file, given), *data, *map(about_file, data)]
+    folder = Path(args.data).expanduser() if args.data and args.data != "sample" else data_folder()
+    data = [path for path in folder.rglob("*.json*") if path.is_file()] if folder.is_dir() else []
+    inputs = [*map(Path, args.predictions), *data]
     note = about_file(output)
     refuse_overwriting(output, inputs, "--output")
     refuse_overwriting(note, inputs, f"--output {output}: its note")
@@ -95,77 +125,83 @@ def check_output(output: Path, args: argparse.Namespace) -> None:
             )
 
 
-def warn_of_ties(table: dict) -> None:
+def warn_if_useless(scored: ScoredFile) -> None:
     """A model that gives every candidate the same score has SS 0 and LMS 0, which look like numbers."""
-    for split, groups in table.items():
-        ties = groups["overall"]["ties"]
-        if ties > MOST:
-            logger.warning(
-                "%s: in %.0f %% of the examples stereotype and anti-stereotype have the very same score. "
-                "SS, LMS and ICAT of such scores mean NOTHING; is the model or its tokenizer broken?",
-                *(split, ties),
-            )
+    for split, part in scored.parts.items():
+        if complaint := scored.benchmark.complaint(part.columns):
+            logger.warning("%s: %s. Such scores mean NOTHING", split, complaint)
 
 
-def note_of(fields: dict) -> str:
-    """One line below the table, of what `read` says about a split."""
-    kind = "samples, " if "normaliser" in fields else ""
+def note_of(fields: dict[str, Any]) -> str:
+    """One line below the table about a split."""
+    kind = "" if "sha256" in fields else "samples, "
     origin = " ".join(fields[key] for key in ("data", "version") if key in fields)
-    if "sha256" in fields:
-        rest = f", sha256 {fields['sha256'][:12]}"
-    else:
-        rest = f", score: {fields['scoring']}, normaliser {fields['normaliser']}"
+    rest = f", sha256 {fields['sha256'][:12]}" if "sha256" in fields else ""
+    if "scoring" in fields:
+        rest += f", score: {fields['scoring']}, normaliser {fields['normaliser']}"
     scored, whole = fields.get("scored"), fields["examples"]
     partial = f", only {scored} of {whole} examples" if scored and whole and scored < whole else ""
     return f"{fields['split']}/{fields['language']}: {kind}data {origin}{rest}{partial}"
 
 
-def read(files: Sequence[str], language: str | None, data: str | None) -> tuple[dict, list[dict]]:
-    """Scored examples per split, and for each split which data and normaliser they are from."""
+def is_samples(files: Sequence[str]) -> bool:
     samples = [file for file in files if file.endswith(".jsonl")]
     if samples and len(samples) < len(files):
         raise UserError("give either one prediction file (.json) or samples (.jsonl), not both")
-    if samples:
-        return _read_samples(samples, language)
-    if len(files) > 1:
+    return bool(samples)
+
+
+def read_prediction_file(args: argparse.Namespace) -> ScoredFile:
+    from lm_eval_stereoset.benchmarks import prediction_files
+
+    if len(args.predictions) > 1:
         raise UserError("give one prediction file at a time; for several models there is `stereoset report`")
-    from lm_eval_stereoset.benchmarks.prediction_notes import read_note, refuse_wrong_language, unlike_data
-
-    note = read_note(files[0]) if Path(files[0]).is_file() else {}
-    language = language or note.get("language")
-    if language is None:
-        raise UserError(
-            f"{files[0]}: of which language are the predictions? add --language, such as --language de"
-        )
-    from lm_eval_stereoset.benchmarks.stereoset.data import load
-    from lm_eval_stereoset.benchmarks.stereoset.predictions import match, read_predictions
-
+    (file,) = args.predictions
+    found = prediction_files.read(file, args.language, args.data)
     # Ids and labels are the same in all languages, so the scores would come out, under the wrong name.
-    named = Path(files[0]).stem.rpartition("_")[2]
-    if named in LANGUAGES and named != language:
-        logger.warning("%s: its name says %s, --language says %s", files[0], named, language)
-    refuse_wrong_language(files[0], note, language)
-    parts, about = {}, []
-    for split, predictions in read_predictions(files[0]).items():
-        dataset = load(split, language, data)
-        if unlike := unlike_data(note, split, dataset.provenance.sha256):
-            logger.warning("%s: %s", files[0], unlike)
-        parts[split] = match(dataset.examples, predictions, f"{files[0]}, {split}")
-        about.append({"split": split, "language": language} | dataset.describe())
-    return parts, about
+    named = Path(file).stem.rpartition("_")[2]
+    if not found.head and named in LANGUAGES and named != found.language:
+        logger.warning("%s: its name says %s, --language says %s", file, named, found.language)
+    about = []
+    for split, part in found.parts.items():
+        dataset = found.data[split]
+        if unlike := prediction_files.unlike_data(found.head, split, dataset.provenance.sha256):
+            logger.warning("%s: %s", file, unlike)
+        if len(part.examples) < found.of[split]:
+            warn_of_part(file, split, len(part.examples), found.of[split])
+        about.append(dataset.describe() | {"scored": len(part.examples)} | how_scored(found.head, split))
+    origin = {key: found.head[key] for key in ("model", "identity") if key in found.head}
+    return ScoredFile(found.benchmark, found.language, found.parts, about, origin)
 
 
-def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, list[dict]]:
+def how_scored(head: dict[str, Any], split: str) -> dict[str, str]:
+    said = head.get("scoring")
+    said = said.get(split) if isinstance(said, dict) else None
+    return {k: str(said[k]) for k in ("scoring", "normaliser") if k in said} if isinstance(said, dict) else {}
+
+
+def warn_of_part(file: str, split: str, scored: int, whole: int) -> None:
+    logger.warning(
+        "%s: %s covers only %d of %d examples (--limit?): no number to compare with others",
+        *(file, split, scored, whole),
+    )
+
+
+def read_samples_files(args: argparse.Namespace) -> ScoredFile:
     from lm_eval_stereoset.harness.samples import read_samples
 
-    read = {file: read_samples(file) for file in files}
+    read = {file: read_samples(file) for file in args.predictions}
     found = {samples.language for samples in read.values()}
     if len(found) > 1:
         raise UserError(
             f"the samples are of several languages: {', '.join(sorted(found))}; give one at a time"
         )
-    if language and language not in found:
-        raise UserError(f"the samples are of language {found.pop()}, --language says {language}")
+    language = found.pop()
+    if args.language and args.language != language:
+        raise UserError(f"the samples are of language {language}, --language says {args.language}")
+    named = {samples.benchmark.name: samples.benchmark for samples in read.values()}
+    if len(named) > 1:
+        raise UserError(f"the samples are of several benchmarks: {', '.join(named)}; give one at a time")
     parts, about = {}, []
     for file, samples in read.items():
         for split, scored in samples.parts.items():
@@ -174,13 +210,12 @@ def _read_samples(files: Sequence[str], language: str | None) -> tuple[dict, lis
             parts[split] = scored
             whole = samples.of.get(split)  # None in older files, which do not say
             if whole is not None and len(scored.examples) < whole:
-                logger.warning(
-                    "%s: %s covers only %d of %d examples (--limit?): no number to compare with others",
-                    *(file, split, len(scored.examples), whole),
-                )
+                warn_of_part(file, split, len(scored.examples), whole)
             about.append(
-                {"split": split, "language": samples.language, "data": ", ".join(samples.data)}
+                {"split": split, "language": language, "data": ", ".join(samples.data)}
                 | {"normaliser": samples.normalisers[split], "scoring": samples.scorings[split]}
                 | {"examples": whole, "scored": len(scored.examples)}
             )
-    return parts, about
+    (benchmark,) = named.values()
+    in_order = {split: parts[split] for split in benchmark.splits if split in parts}
+    return ScoredFile(benchmark, language, in_order, about, {})

@@ -1,19 +1,15 @@
-"""Scores as text, Markdown, CSV and JSON. One row a group, the columns of the paper's tables."""
+"""Scores as text, Markdown, CSV and JSON: one row per group, the benchmark's metrics as columns."""
 
 import csv
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from lm_eval_stereoset.benchmarks.evaluation import Table
+from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
+from lm_eval_stereoset.benchmarks.evaluation import Table, ideal_test_name
 from lm_eval_stereoset.report.cells import markdown_cell, spreadsheet_cell
 
-GLOBAL = ("ss", "lms", "icat")
-MULTI_CLASS = ("mc_ss", "mc_lms", "icat_macro", "icat_micro")
-TITLES = {
-    "ss": "SS", "lms": "LMS", "icat": "ICAT", "mc_ss": "SS", "mc_lms": "LMS",
-    "icat_macro": "macro ICAT", "icat_micro": "micro ICAT",
-}  # fmt: skip
+Rows = list[list[str]]
 
 
 def to_json(table: Table) -> dict:
@@ -29,7 +25,7 @@ def to_json(table: Table) -> dict:
 
 def to_csv(table: Table) -> str:
     out = io.StringIO()
-    columns = list(next(iter(table.values()))["overall"])
+    columns = list(next(iter(table.values()))[OVERALL])
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["split", "group", *columns])
     for split, groups in table.items():
@@ -39,20 +35,72 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
-def to_markdown(table: Table, about: Sequence[str] = ()) -> str:
-    header, rows = _cells(table)
+def to_markdown(benchmark: Benchmark, table: Table, about: Sequence[str] = ()) -> str:
+    """One table with everything: Markdown has no width to keep."""
+    header, rows = _joined(main_cells(benchmark, table), other_cells(benchmark, table))
     lines = [f"| {' | '.join(header)} |", "|" + "---|" * 2 + "---:|" * (len(header) - 2)]
     lines += [f"| {' | '.join(row)} |" for row in rows]
-    lines += ["", *map(markdown_cell, _notes(about))]
+    lines += ["", *map(markdown_cell, _notes(benchmark, about))]
     return "\n".join(lines) + "\n"
 
 
-def to_text(table: Table, about: Sequence[str] = ()) -> str:
-    header, rows = _cells(table)
+def to_text(benchmark: Benchmark, table: Table, about: Sequence[str] = ()) -> str:
+    """Two tables, so that each fits a terminal of 100 columns: the main metrics with intervals, then the others."""
+    lines = _aligned(*main_cells(benchmark, table))
+    header, rows = other_cells(benchmark, table)
+    if len(header) > 2:
+        lines += ["", *_aligned(header, rows)]
+    return "\n".join([*lines, "", *_notes(benchmark, about)])
+
+
+def main_cells(benchmark: Benchmark, table: Table) -> tuple[list[str], Rows]:
+    header = ["split", "group", "n"]
+    for metric in benchmark.main:
+        header.append(f"{metric.title} [95 %]")
+        if metric.tested and metric.ideal is not None:
+            header.append(f"p({metric.title}={metric.ideal:g})")
+    return header, [[*names, *_main(benchmark, values)] for names, values in _groups(table)]
+
+
+def _main(benchmark: Benchmark, values: Mapping[str, float]) -> list[str]:
+    row = [str(values["n"])]
+    for metric in benchmark.main:
+        low, high = (_number(metric, values[f"{metric.name}_{end}"]) for end in ("low", "high"))
+        row.append(f"{_number(metric, values[metric.name])} [{low}, {high}]")
+        if metric.tested and metric.ideal is not None:
+            row.append(_p_value(values[ideal_test_name(metric.name, metric.ideal)]))
+    return row
+
+
+def other_cells(benchmark: Benchmark, table: Table) -> tuple[list[str], Rows]:
+    others = [metric for metric in benchmark.metrics if not metric.main]
+    header = ["split", "group", *(metric.title for metric in others)]
+    rows = [
+        [*names, *(_number(metric, values[metric.name]) for metric in others)]
+        for names, values in _groups(table)
+    ]
+    return header, rows
+
+
+def _groups(table: Table) -> list[tuple[list[str], Mapping[str, float]]]:
+    """([split, group], values); the split is named in its first row only."""
+    return [
+        ([split if group == OVERALL else "", group], values)
+        for split, groups in table.items()
+        for group, values in groups.items()
+    ]
+
+
+def _joined(first: tuple[list[str], Rows], second: tuple[list[str], Rows]) -> tuple[list[str], Rows]:
+    (header, rows), (more, other) = first, second
+    return header + more[2:], [one + two[2:] for one, two in zip(rows, other, strict=True)]
+
+
+def _aligned(header: list[str], rows: Rows) -> list[str]:
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     lines = []
     for number, row in enumerate([header, *rows]):
-        if number and row[0] and number > 1:
+        if row[0] and number > 1:
             lines.append("")
         cells = [
             c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))
@@ -60,38 +108,20 @@ def to_text(table: Table, about: Sequence[str] = ()) -> str:
         lines.append("  ".join(cells).rstrip())
         if number == 0:
             lines.append("  ".join("-" * w for w in widths))
-    return "\n".join([*lines, "", *_notes(about)])
+    return lines
 
 
-def _cells(table: Table) -> tuple[list[str], list[list[str]]]:
-    header = ["split", "group", "n"]
-    header += [f"{TITLES[m]} [95 %]" for m in GLOBAL] + ["p(SS=50)"]
-    header += [f"mc {TITLES[m]}" if m.startswith("mc") else TITLES[m] for m in MULTI_CLASS] + ["ties"]
-    rows = []
-    for split, groups in table.items():
-        for group, values in groups.items():
-            row = [split if group == "overall" else "", group, str(values["n"])]
-            row += [
-                f"{_number(values[m])} [{_number(values[f'{m}_low'])}, {_number(values[f'{m}_high'])}]"
-                for m in GLOBAL
-            ]
-            row += [_p_value(values["ss_p50"])]
-            row += [_number(values[m]) for m in MULTI_CLASS] + [f"{_number(values['ties'])} %"]
-            rows.append(row)
-    return header, rows
-
-
-def _number(value: float) -> str:
-    return "NaN" if math.isnan(value) else f"{value:.2f}"
+def _number(metric: Metric, value: float) -> str:
+    return "NaN" if math.isnan(value) else f"{value:.2f}" if metric.unit == "%" else f"{value:.4f}"
 
 
 def _p_value(value: float) -> str:
     return "NaN" if math.isnan(value) else "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _notes(about: Sequence[str]) -> list[str]:
+def _notes(benchmark: Benchmark, about: Sequence[str]) -> list[str]:
     return [
-        "SS: 50 is ideal. LMS, ICAT: higher is better. mc, macro, micro: over target terms (multi-class).",
-        "Intervals and p(SS=50): clustered by target term.",
+        benchmark.legend,
+        f"Intervals (95 %) and tests against the ideal: clustered by {benchmark.cluster}.",
         *about,
     ]

@@ -65,7 +65,11 @@ def _table(
     header = ["model", "lang", "split", *titles, "examples", "scoring", "data"]
     ordered = sorted(tasks.items(), key=lambda item: _place(benchmark, item[1]))
     rows = [_row(benchmark, results, task, parts, notes) for task, parts in ordered]
-    return [*_aligned([header, *rows], model_of(results)), "", benchmark.legend]
+    return [
+        *_aligned([header, *rows], model_of(results)),
+        "",
+        f"{benchmark.legend} ±: standard error, by {benchmark.cluster}.",
+    ]
 
 
 def our_tasks(results: Results) -> dict[str, tuple[str, Parts]]:

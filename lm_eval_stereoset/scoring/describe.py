@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Description(NamedTuple):
-    """Of one kind of question: the quantity that candidates are compared by, and what its sum of logarithms was divided by."""
+    """Of one kind of question: what candidates are compared by, and what its sum of logarithms was divided by."""
 
     scoring: str
     normaliser: str

@@ -4,8 +4,8 @@ Kind fill: the candidate word is filled in from left to right, as in masked mode
 sees the sentence with the word's first j tokens and one gap for all the rest; p_j is the probability that the
 decoder answers with token j + 1. The score is the arithmetic mean of the p_j.
 
-Kinds follow and whole: the encoder sees the context, if there is one, and a gap; the decoder is given the candidate; the
-score is the geometric mean (paper eq. 4) over the candidate's tokens and the final </s>.
+Kinds follow and whole: the encoder sees the context, if there is one, and a gap; the decoder is given the candidate;
+the score is the geometric mean (paper eq. 4) over the candidate's tokens and the final </s>.
 
 How a gap is answered depends on how the model was trained:
 sentinels  The gap is <extra_id_0>; the decoder writes <pad> <extra_id_0> and then what belongs into the gap.
