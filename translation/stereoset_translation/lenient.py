@@ -15,7 +15,7 @@ from lm_eval_stereoset.data.format import (
 )
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json
-from translation.columns import names, put
+from stereoset_translation.columns import names, put
 
 
 def read_translated(path: Path, split: str) -> list[Example]:

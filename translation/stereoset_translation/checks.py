@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from lm_eval_stereoset.data.census import has_invisible
 from lm_eval_stereoset.data.format import BLANK, Example, damage, split_of, visible
-from translation.columns import rebuilt, target_missing, texts
-from translation.sheet import ERROR_VALUE
+from stereoset_translation.columns import rebuilt, target_missing, texts
+from stereoset_translation.sheet import ERROR_VALUE
 
 NEVER, PERSON, NOTE = "never", "person", "note"
 

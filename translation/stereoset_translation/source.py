@@ -6,7 +6,7 @@ from dataclasses import replace
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.format import SPLITS, Example, split_of
 from lm_eval_stereoset.data.words import candidate_word
-from translation.columns import get, names, put, rebuilt
+from stereoset_translation.columns import get, names, put, rebuilt
 
 SOURCE_LANGUAGE = "en"
 
