@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "end_to_end")]
+sys.path[:0] = [str(ROOT), str(ROOT / "translation"), str(ROOT / "tests" / "end_to_end")]
 os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "ACCELERATE_USE_CPU": "true"}
 os.environ |= {"OMP_NUM_THREADS": "1"}
 
@@ -87,7 +87,9 @@ def make_sheets(folder: Path) -> None:
 
 def make_rules(folder: Path) -> None:
     sample_into(folder / "in", "it", "es")
-    shutil.copy(ROOT / "translation" / "rules" / "generic.yaml", folder / "rules.yaml")
+    shutil.copy(
+        ROOT / "translation" / "stereoset_translation" / "rules" / "generic.yaml", folder / "rules.yaml"
+    )
 
 
 def make_checkpoint(kind: str) -> Callable[[Path], None]:
@@ -262,11 +264,12 @@ def import_everything() -> None:
     import importlib
     import pkgutil
 
+    import stereoset_translation
+
     import lm_eval_stereoset
     import nsp_finetune
-    import translation
 
-    for package in (lm_eval_stereoset, translation, nsp_finetune):
+    for package in (lm_eval_stereoset, stereoset_translation, nsp_finetune):
         for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)

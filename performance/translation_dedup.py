@@ -6,8 +6,8 @@ python performance/translation_dedup.py [--price 15] [--data DIR]
 import argparse
 import json
 
-from translation.plan import describe, make
-from translation.source import load_english
+from stereoset_translation.plan import describe, make
+from stereoset_translation.source import load_english
 
 
 def main() -> None:

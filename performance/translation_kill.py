@@ -19,7 +19,8 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "translation")]
+PACKAGES = [str(ROOT), str(ROOT / "translation")]
+sys.path[:0] = [*PACKAGES, str(ROOT / "tests" / "translation")]
 
 CODE = "import sys; from lm_eval_stereoset.cli import main; sys.exit(main(sys.argv[1:]))"
 
@@ -27,7 +28,7 @@ CODE = "import sys; from lm_eval_stereoset.cli import main; sys.exit(main(sys.ar
 def start(work: Path, url: str, key: str, args: argparse.Namespace) -> subprocess.Popen:
     environment = os.environ | {
         "AWS_ENDPOINT_URL_TRANSLATE": url, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "none",
-        "AWS_DEFAULT_REGION": "eu-central-1", "PYTHONPATH": str(ROOT),
+        "AWS_DEFAULT_REGION": "eu-central-1", "PYTHONPATH": os.pathsep.join(PACKAGES),
     }  # fmt: skip
     command = [
         sys.executable, "-c", CODE, "translate", "run", "--to", "it", "--backend", "aws",

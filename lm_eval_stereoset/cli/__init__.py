@@ -16,7 +16,7 @@ COMMANDS = {
     "score": ("lm_eval_stereoset.cli.score", "SS, LMS and ICAT of a file of predictions or of logged samples"),
     "report": ("lm_eval_stereoset.cli.report", "one page, tables and figures from any number of results"),
     "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
-    "translate": ("translation.cli", "bring StereoSet into a new language"),
+    "translate": ("stereoset_translation.cli", "bring StereoSet into a new language"),
 }  # fmt: skip
 
 

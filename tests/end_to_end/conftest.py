@@ -77,7 +77,7 @@ def terminal() -> Iterator[Terminal]:
 def environment_for(data: Path, nltk_data: Path) -> dict[str, str]:
     kept = ("PATH", "HOME", "LANG", "TMPDIR", "LD_LIBRARY_PATH")
     return {name: os.environ[name] for name in kept if name in os.environ} | {
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "translation")]),
         "STEREOSET_DATA": str(data),
         "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1",

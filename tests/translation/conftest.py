@@ -4,6 +4,10 @@ import csv
 from pathlib import Path
 
 import pytest
+from stereoset_translation import review
+from stereoset_translation.columns import put, rebuilt
+from stereoset_translation.folder import Folder
+from stereoset_translation.source import assemble, strings_of
 from translation_examples import english_examples
 from translation_review_folder import FORMULA, LOST
 from translation_stand_in import KEY, StandIn, pseudo
@@ -12,10 +16,6 @@ from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data.lines import write_examples
-from translation import review
-from translation.columns import put, rebuilt
-from translation.folder import Folder
-from translation.source import assemble, strings_of
 
 
 @pytest.fixture

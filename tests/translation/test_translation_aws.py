@@ -5,16 +5,16 @@ import re
 from collections import Counter
 
 import pytest
+from stereoset_translation.backends.aws import AmazonTranslate
+from stereoset_translation.columns import get, put
+from stereoset_translation.folder import Folder
+from stereoset_translation.memory import Memory
+from stereoset_translation.source import translated_columns
 from translation_examples import english_examples, unique_strings
 from translation_stand_in import pseudo
 
 from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation.backends.aws import AmazonTranslate
-from translation.columns import get, put
-from translation.folder import Folder
-from translation.memory import Memory
-from translation.source import translated_columns
 
 FAST = ("--timeout", "0.5", "--attempts", "4", "--concurrency", "6")
 

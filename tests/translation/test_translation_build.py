@@ -6,14 +6,14 @@ import subprocess
 import sys
 
 import pytest
+from stereoset_translation.folder import Folder
+from stereoset_translation.source import assemble, strings_of
 from translation_examples import english_examples
 from translation_stand_in import pseudo
 
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.lines import write_examples
-from translation.folder import Folder
-from translation.source import assemble, strings_of
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_steps_without_their_input_say_what_to_run_first(translate, tmp_path):
 
 def test_help_of_every_step_needs_no_heavy_library():
     code = (
-        "import sys\nfrom translation.cli import build_parser\nbuild_parser().format_help()\n"
+        "import sys\nfrom stereoset_translation.cli import build_parser\nbuild_parser().format_help()\n"
         "heavy = {'torch', 'transformers', 'boto3', 'openpyxl', 'matplotlib', 'pandas', 'numpy'} & set(sys.modules)\n"
         "sys.exit(', '.join(heavy) or 0)"
     )
@@ -158,12 +158,12 @@ def test_help_of_every_step_needs_no_heavy_library():
 
 
 def test_third_backend_is_one_file(translate, english, tmp_path, monkeypatch):
-    from translation import backends
+    from stereoset_translation import backends
 
     folder = tmp_path / "more"
     folder.mkdir()
     (folder / "shout.py").write_text(
-        "from translation.backends import Backend\n"
+        "from stereoset_translation.backends import Backend\n"
         "PRICE = None\n"
         "def add_options(group): group.add_argument('--loud', action='store_true')\n"
         "def create(args, source, target): return Shout()\n"

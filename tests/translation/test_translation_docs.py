@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-
-from translation import rules
-from translation.cli import STEPS, build_parser
+from stereoset_translation import rules
+from stereoset_translation.cli import STEPS, build_parser
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "translation.md"
 

@@ -10,17 +10,17 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stereoset_translation import review, rules, sheet
+from stereoset_translation.folder import Folder
+from stereoset_translation.repair import repair
+from stereoset_translation.sheet_xlsx import as_shown
+from stereoset_translation.source import assemble, by_id, strings_of
 from translation_examples import english_examples
 from translation_stand_in import pseudo
 
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
-from translation import review, rules, sheet
-from translation.folder import Folder
-from translation.repair import repair
-from translation.sheet_xlsx import as_shown
-from translation.source import assemble, by_id, strings_of
 
 BOUNDED = settings(
     max_examples=60,

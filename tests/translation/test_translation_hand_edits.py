@@ -4,15 +4,15 @@ import json
 import os
 
 import pytest
+from stereoset_translation import review, sheet
+from stereoset_translation.columns import put
+from stereoset_translation.folder import Folder
+from stereoset_translation.reviews import BY_HAND
 from translation_examples import english_examples
 from translation_review_folder import LOST, correct, repaired
 
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.data.lines import write_examples
-from translation import review, sheet
-from translation.columns import put
-from translation.folder import Folder
-from translation.reviews import BY_HAND
 
 
 def test_edit_in_the_file_itself_survives_too(work, translate, tmp_path):

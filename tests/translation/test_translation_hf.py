@@ -5,15 +5,15 @@ import shutil
 
 import pytest
 import sentencepiece
+from stereoset_translation.backends import Refused
+from stereoset_translation.backends.hf import TranslationModel, set_languages
+from stereoset_translation.codes import NLLB, spellings
+from stereoset_translation.folder import Folder
+from stereoset_translation.plan import make
 from translation_examples import english_examples
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation.backends import Refused
-from translation.backends.hf import TranslationModel, set_languages
-from translation.codes import NLLB, spellings
-from translation.folder import Folder
-from translation.plan import make
 
 LANGUAGES = ("eng_Latn", "ita_Latn", "deu_Latn", "zho_Hant", "zho_Hans")
 SIZES = {

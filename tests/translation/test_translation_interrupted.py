@@ -5,13 +5,13 @@ import os
 import shutil
 
 import pytest
+from stereoset_translation.columns import put
+from stereoset_translation.folder import Folder
 from translation_review_folder import LOST, correct, repaired
 
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data.lines import write_examples
-from translation.columns import put
-from translation.folder import Folder
 
 KILLED = 9
 
@@ -157,7 +157,7 @@ def test_a_second_apply_at_the_same_time_is_refused_and_loses_nothing(
     filled, work, translate, tmp_path, monkeypatch
 ):
     """Bruno's apply comes while Ada's has read the reviews and not written hers yet."""
-    from translation import verdicts
+    from stereoset_translation import verdicts
 
     command, _, _ = filled
     bruno = []

@@ -6,13 +6,13 @@ import time
 
 import pytest
 import yaml
+from stereoset_translation import rules
+from stereoset_translation.columns import texts
+from stereoset_translation.folder import Folder
+from stereoset_translation.patterns import substitute
 from translation_examples import english_examples
 
 from lm_eval_stereoset.errors import UserError
-from translation import rules
-from translation.columns import texts
-from translation.folder import Folder
-from translation.patterns import substitute
 
 
 def rules_file(tmp_path, **rule):

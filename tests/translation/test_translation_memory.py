@@ -6,11 +6,11 @@ import sys
 import threading
 
 import pytest
+from stereoset_translation.backends import Backend, Refused
+from stereoset_translation.memory import Memory
+from stereoset_translation.run import translate
 
 from lm_eval_stereoset.errors import UserError
-from translation.backends import Backend, Refused
-from translation.memory import Memory
-from translation.run import translate
 
 
 class Echo(Backend):
@@ -112,7 +112,7 @@ def test_full_disk_stops_the_run_and_leaves_a_sound_memory(tmp_path, memory):
 
 def test_second_process_on_the_same_language_is_told_to_wait(tmp_path, memory):
     code = (
-        "import sys; from translation.memory import Memory\n"
+        "import sys; from stereoset_translation.memory import Memory\n"
         "with Memory(sys.argv[1], 'echo', 'en', sys.argv[2]).only_run(): print('in')"
     )
 
@@ -129,7 +129,7 @@ def test_second_process_on_the_same_language_is_told_to_wait(tmp_path, memory):
 
 def test_two_processes_write_into_one_memory_without_loss(tmp_path, memory):
     code = (
-        "import sys; from translation.memory import Memory\n"
+        "import sys; from stereoset_translation.memory import Memory\n"
         "m = Memory(sys.argv[1], 'echo', 'en', sys.argv[2])\n"
         "for i in range(150): m.put({f'text {i}': sys.argv[2]})"
     )

@@ -1,8 +1,7 @@
 """The plan: strings, characters and cost, with and without sending identical strings once."""
 
+from stereoset_translation.plan import describe, duration, make
 from translation_examples import english_examples
-
-from translation.plan import describe, duration, make
 
 
 def test_intra_sentences_are_not_sent_and_repeated_targets_count_once():

@@ -3,11 +3,10 @@
 import csv
 
 import pytest
+from stereoset_translation import review
+from stereoset_translation.folder import Folder
+from stereoset_translation.review import CORRECTED
 from translation_review_folder import LOST, correct, repaired
-
-from translation import review
-from translation.folder import Folder
-from translation.review import CORRECTED
 
 
 @pytest.fixture

@@ -5,15 +5,15 @@ from collections import Counter
 
 import pytest
 import yaml
+from stereoset_translation import rules
+from stereoset_translation.columns import get, put, rebuilt
+from stereoset_translation.folder import Folder
+from stereoset_translation.repair import repair, strip_punctuation
 from translation_examples import inter, intra
 
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.benchmarks.stereoset.words import candidate_word
 from lm_eval_stereoset.errors import UserError
-from translation import rules
-from translation.columns import get, put, rebuilt
-from translation.folder import Folder
-from translation.repair import repair, strip_punctuation
 
 
 @pytest.fixture

@@ -5,16 +5,16 @@ import json
 
 import pytest
 from openpyxl import load_workbook
+from stereoset_translation import review, sheet
+from stereoset_translation.columns import put
+from stereoset_translation.folder import Folder
+from stereoset_translation.review import CORRECTED
 from translation_examples import english_examples
 from translation_review_folder import FORMULA, LOST, correct, repaired
 
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation import review, sheet
-from translation.columns import put
-from translation.folder import Folder
-from translation.review import CORRECTED
 
 
 def test_sheet_has_what_needs_a_person_with_the_english_beside(rows):

@@ -6,14 +6,14 @@ import sqlite3
 import sys
 
 import pytest
+from stereoset_translation.folder import Folder
+from stereoset_translation.source import assemble, strings_of
 from translation_examples import english_examples
 from translation_stand_in import pseudo
 
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
-from translation.folder import Folder
-from translation.source import assemble, strings_of
 
 SWAP = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype", "unrelated": "unrelated"}
 
@@ -246,7 +246,7 @@ def test_a_damaged_memory_is_one_line(amazon, translate, english, tmp_path, how)
 def test_half_a_character_in_an_answer_is_refused_like_a_text_that_cannot_be_translated(
     amazon, translate, english, tmp_path, monkeypatch
 ):
-    from translation.backends.aws import AmazonTranslate
+    from stereoset_translation.backends.aws import AmazonTranslate
 
     monkeypatch.setattr(AmazonTranslate, "translate", lambda self, texts: ["a\ud800"] * len(texts))
     err = translate("run", "--to", "it", "--data", english, "--dir", tmp_path / "it", "--backend", "aws")[2]

@@ -9,11 +9,11 @@ import zipfile
 import pytest
 from openpyxl import Workbook, load_workbook
 from openpyxl.chart import BarChart
+from stereoset_translation import review, sheet
+from stereoset_translation.review import CORRECTED
 from translation_review_folder import LOST, correct, repaired
 
 from lm_eval_stereoset.errors import UserError
-from translation import review, sheet
-from translation.review import CORRECTED
 
 ERROR_VALUES = ("#NAME?", "#REF!", "#VALUE!", "#N/A", "#DIV/0!", "#NULL!", "#NUM!", "#BEZUG!", "Err:508")
 
@@ -242,7 +242,7 @@ def test_a_text_longer_than_a_cell_is_refused_and_not_cut(tmp_path):
 @pytest.mark.parametrize("step", ["review", "apply"])
 def test_without_openpyxl_the_pip_command_is_named(rows, work, translate, tmp_path, monkeypatch, step):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    monkeypatch.delitem(sys.modules, "translation.sheet_xlsx", raising=False)
+    monkeypatch.delitem(sys.modules, "stereoset_translation.sheet_xlsx", raising=False)
     path = tmp_path / "it" / "review.xlsx"
     if step == "review":
         path.unlink()

@@ -4,9 +4,8 @@ import sys
 
 import pytest
 from openpyxl import load_workbook
+from stereoset_translation.folder import Folder
 from translation_review_folder import LOST, repaired
-
-from translation.folder import Folder
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """A small English data set for tests: 16 examples of each split, with repeated targets."""
 
+from stereoset_translation.columns import rebuilt
+from stereoset_translation.plan import make
+
 from lm_eval_stereoset.benchmarks.stereoset.example import LABELS, Candidate, Example
-from translation.columns import rebuilt
-from translation.plan import make
 
 NOUNS = ("gardener", "sailor", "baker", "teacher", "miner", "painter", "pilot", "tailor")
 PLACES = ("in town", "by the river")

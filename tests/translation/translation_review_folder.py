@@ -1,7 +1,7 @@
 """A working folder under review: what is odd in it, and what a reviewer does."""
 
-from translation.folder import Folder
-from translation.review import CORRECTED
+from stereoset_translation.folder import Folder
+from stereoset_translation.review import CORRECTED
 
 LOST = "a3"  # its BLANK was translated away
 FORMULA = '=HYPERLINK("http://example.com") gardenero BLANK'

@@ -9,8 +9,8 @@ from typing import Any
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, write_json
-from translation.checks import KINDS, problems_of
-from translation.columns import target_missing
+from stereoset_translation.checks import KINDS, problems_of
+from stereoset_translation.columns import target_missing
 
 Data = Mapping[str, list[Example]]
 English = Mapping[str, Mapping[str, Example]]  # by split and id

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lm_eval_stereoset.errors import UserError, missing_package
-from translation.backends import Backend
-from translation.columns import get
-from translation.memory import Memory
-from translation.review import Item
-from translation.run import translate
-from translation.steps import English
+from stereoset_translation.backends import Backend
+from stereoset_translation.columns import get
+from stereoset_translation.memory import Memory
+from stereoset_translation.review import Item
+from stereoset_translation.run import translate
+from stereoset_translation.steps import English
 
 
 def compared_columns(split: str) -> list[str]:

@@ -11,11 +11,11 @@ from lm_eval_stereoset.data.format import split_of
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation import sheet
-from translation.checks import KINDS, NEVER, problems
-from translation.columns import fingerprint, get
-from translation.folder import Folder
-from translation.recorded import (
+from stereoset_translation import sheet
+from stereoset_translation.checks import KINDS, NEVER, problems
+from stereoset_translation.columns import fingerprint, get
+from stereoset_translation.folder import Folder
+from stereoset_translation.recorded import (
     History,
     comment_is_recorded,
     comment_of,
@@ -27,11 +27,11 @@ from translation.recorded import (
     seen,
     verdict_of,
 )
-from translation.review import CORRECTED, check_head
-from translation.reviews import BY_HAND, OPEN, Review, counting, now
-from translation.sheet_xlsx import as_shown
-from translation.source import translated_columns
-from translation.steps import English
+from stereoset_translation.review import CORRECTED, check_head
+from stereoset_translation.reviews import BY_HAND, OPEN, Review, counting, now
+from stereoset_translation.sheet_xlsx import as_shown
+from stereoset_translation.source import translated_columns
+from stereoset_translation.steps import English
 
 
 @dataclass(frozen=True)

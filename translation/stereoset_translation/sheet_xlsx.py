@@ -14,7 +14,7 @@ from typing import Any
 
 from lm_eval_stereoset.errors import UserError, missing_package
 from lm_eval_stereoset.files import atomic_write, read_bytes
-from translation.sheet import DANGEROUS, KEYS, VERDICTS, Row
+from stereoset_translation.sheet import DANGEROUS, KEYS, VERDICTS, Row
 
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")  # not allowed in XML
 ESCAPE = re.compile("_(x[0-9a-fA-F]{4}_)")  # how XLSX writes a character that XML cannot hold

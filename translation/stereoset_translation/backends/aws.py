@@ -13,7 +13,7 @@ from typing import Any
 
 from lm_eval_stereoset.errors import UserError, missing_package
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation.backends import Backend, Refused, amount, count
+from stereoset_translation.backends import Backend, Refused, amount, count
 
 PRICE = 15.0  # US dollars per million characters, as listed in 2024
 MAX_BYTES = 10_000  # of TranslateText

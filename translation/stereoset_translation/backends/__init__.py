@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from lm_eval_stereoset.errors import UserError
 
 if TYPE_CHECKING:
-    from translation.memory import Memory
+    from stereoset_translation.memory import Memory
 
 
 def count(text: str) -> int:

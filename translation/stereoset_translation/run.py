@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation.backends import Backend, Refused
-from translation.memory import Memory
+from stereoset_translation.backends import Backend, Refused
+from stereoset_translation.memory import Memory
 
 
 @dataclass

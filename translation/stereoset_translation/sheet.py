@@ -25,7 +25,7 @@ Row = dict[str, str]
 
 def write(path: Path, columns: Sequence[str], editable: Sequence[str], rows: Sequence[Row]) -> None:
     if _kind(path) == ".xlsx":
-        from translation.sheet_xlsx import write_xlsx
+        from stereoset_translation.sheet_xlsx import write_xlsx
 
         write_xlsx(path, columns, editable, rows)
     else:
@@ -44,7 +44,7 @@ def read(path: Path) -> Sheet:
     if not path.exists():
         raise UserError(f"{path}: no such sheet")
     if kind == ".xlsx":
-        from translation.sheet_xlsx import read_xlsx
+        from stereoset_translation.sheet_xlsx import read_xlsx
 
         numbered, not_read = read_xlsx(path)
     else:

@@ -10,12 +10,12 @@ from pathlib import Path
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation.columns import Change, get, names, put, rebuilt, target_missing
-from translation.folder import Folder, json_bytes, lines_bytes
-from translation.patterns import bounded, substitute
-from translation.reviews import BY_HAND, with_review
-from translation.rules import Rule, Rules
-from translation.sheet import fault, read_csv
+from stereoset_translation.columns import Change, get, names, put, rebuilt, target_missing
+from stereoset_translation.folder import Folder, json_bytes, lines_bytes
+from stereoset_translation.patterns import bounded, substitute
+from stereoset_translation.reviews import BY_HAND, with_review
+from stereoset_translation.rules import Rule, Rules
+from stereoset_translation.sheet import fault, read_csv
 
 Data = dict[str, list[Example]]
 RAW = "raw"

@@ -24,10 +24,10 @@ from lm_eval_stereoset.data import together
 from lm_eval_stereoset.data.lines import encoded, iter_lines
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json, read_json
-from translation.columns import fingerprint
-from translation.lenient import read_translated
-from translation.lock import locked
-from translation.reviews import BY_HAND, Review, counting, now, parse_review, with_review
+from stereoset_translation.columns import fingerprint
+from stereoset_translation.lenient import read_translated
+from stereoset_translation.lock import locked
+from stereoset_translation.reviews import BY_HAND, Review, counting, now, parse_review, with_review
 
 ABSENT = ""  # in older records, beside fingerprints: the example may as well not be in the file
 

@@ -10,15 +10,15 @@ from lm_eval_stereoset.benchmarks.stereoset.facts import is_stereoset
 from lm_eval_stereoset.data.adding import LANGUAGE_CODE
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import write_json
-from translation import backends, checks, rules, steps
-from translation import plan as planning
-from translation.backends import Backend
-from translation.folder import Folder, json_bytes
-from translation.inputs import english_if_there, input_folder, refuse_outputs, working_folder
-from translation.lenient import read_translated
-from translation.memory import Memory
-from translation.run import too_long, translate
-from translation.source import (
+from stereoset_translation import backends, checks, rules, steps
+from stereoset_translation import plan as planning
+from stereoset_translation.backends import Backend
+from stereoset_translation.folder import Folder, json_bytes
+from stereoset_translation.inputs import english_if_there, input_folder, refuse_outputs, working_folder
+from stereoset_translation.lenient import read_translated
+from stereoset_translation.memory import Memory
+from stereoset_translation.run import too_long, translate
+from stereoset_translation.source import (
     SOURCE_LANGUAGE,
     assemble,
     load_english,
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int | None:
 
 
 def do_repair(args: argparse.Namespace) -> None:
-    from translation.repair import repair, save
+    from stereoset_translation.repair import repair, save
 
     source = input_folder(args, "raw")
     target = Folder(args.output or working_folder(args) / "repaired", args.language)
@@ -69,7 +69,7 @@ def do_repair(args: argparse.Namespace) -> None:
 
 
 def do_check(args: argparse.Namespace) -> None:
-    from translation import chart
+    from stereoset_translation import chart
 
     folder = input_folder(args, "repaired", "raw")
     picture = args.picture or folder.beside("problems.png")
@@ -113,7 +113,7 @@ def do_all(args: argparse.Namespace) -> None:
     print("\ncheck")
     do_check(args)
     folder = input_folder(args, "repaired")
-    from translation import review
+    from stereoset_translation import review
 
     left = review.items(folder, english_if_there(args, folder.read()))
     same = (f" --dir {args.dir}" if args.dir else "") + (f" --data {args.data}" if args.data else "")
@@ -201,7 +201,7 @@ def _keep_whole(folder: Folder, english: dict) -> None:
 
 
 def do_review(args: argparse.Namespace) -> None:
-    from translation import recorded, review
+    from stereoset_translation import recorded, review
 
     folder = input_folder(args, "repaired")
     folder.notice_edits(adopt=True)
@@ -221,7 +221,7 @@ def do_review(args: argparse.Namespace) -> None:
 
 def _sheets(folder: Path) -> list[Path]:
     """Both kinds, or the one that can be written."""
-    from translation.sheet_xlsx import needs_openpyxl
+    from stereoset_translation.sheet_xlsx import needs_openpyxl
 
     try:
         import openpyxl  # noqa: F401
@@ -232,7 +232,7 @@ def _sheets(folder: Path) -> list[Path]:
 
 
 def _ranked(args: argparse.Namespace, rows: list, english: dict) -> list:
-    from translation.roundtrip import ranked, texts_of
+    from stereoset_translation.roundtrip import ranked, texts_of
 
     if not args.backend:
         raise UserError(f"--round-trip needs --backend {' or '.join(backends.names())}")
@@ -253,7 +253,7 @@ def _within(args: argparse.Namespace, cost: float) -> None:
 
 
 def do_apply(args: argparse.Namespace) -> None:
-    from translation import verdicts
+    from stereoset_translation import verdicts
 
     folder = input_folder(args, "repaired")
     if not args.by.strip():
@@ -278,7 +278,7 @@ def do_apply(args: argparse.Namespace) -> None:
 
 
 def do_build(args: argparse.Namespace) -> None:
-    from translation.build import build
+    from stereoset_translation.build import build
 
     name = args.name or args.language
     folder = input_folder(args, "repaired")

@@ -7,7 +7,7 @@ from typing import Any
 
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.errors import UserError
-from translation.lenient import parse_lenient
+from stereoset_translation.lenient import parse_lenient
 
 OPEN = ("", "unsure")
 BY_HAND = "edited in the file"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.errors import UserError
-from translation.columns import get
-from translation.source import strings_of, translated_columns
+from stereoset_translation.columns import get
+from stereoset_translation.source import strings_of, translated_columns
 
 SECONDS_PER_STRING = 0.2  # a request over the network; replaced by the measured speed once there is one
 

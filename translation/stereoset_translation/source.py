@@ -8,7 +8,7 @@ from lm_eval_stereoset.data.format import split_of
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.benchmarks.stereoset.words import candidate_word
 from lm_eval_stereoset.data import store
-from translation.columns import get, names, put, rebuilt
+from stereoset_translation.columns import get, names, put, rebuilt
 
 SOURCE_LANGUAGE = "en"
 

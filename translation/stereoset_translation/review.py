@@ -10,13 +10,13 @@ from pathlib import Path
 
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.errors import UserError
-from translation import sheet
-from translation.checks import KINDS, NEVER, problems
-from translation.columns import fingerprint, get
-from translation.folder import Folder
-from translation.reviews import OPEN, Review
-from translation.source import translated_columns
-from translation.steps import English
+from stereoset_translation import sheet
+from stereoset_translation.checks import KINDS, NEVER, problems
+from stereoset_translation.columns import fingerprint, get
+from stereoset_translation.folder import Folder
+from stereoset_translation.reviews import OPEN, Review
+from stereoset_translation.source import translated_columns
+from stereoset_translation.steps import English
 
 CORRECTED = "corrected "  # in front of the columns for corrections
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.errors import UserError
-from translation import sheet
-from translation.columns import put, rebuilt
-from translation.folder import Folder
-from translation.lenient import parse_lenient
-from translation.review import CORRECTED, check_head
-from translation.reviews import OPEN, Review
-from translation.source import translated_columns
+from stereoset_translation import sheet
+from stereoset_translation.columns import put, rebuilt
+from stereoset_translation.folder import Folder
+from stereoset_translation.lenient import parse_lenient
+from stereoset_translation.review import CORRECTED, check_head
+from stereoset_translation.reviews import OPEN, Review
+from stereoset_translation.source import translated_columns
 
 History = Mapping[tuple[str, str], Sequence[Review]]
 

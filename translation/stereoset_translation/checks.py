@@ -16,8 +16,8 @@ from lm_eval_stereoset.benchmarks.stereoset.census import has_invisible
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.data.lines import damage, visible
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation.columns import rebuilt, target_missing, texts
-from translation.sheet import ERROR_VALUE
+from stereoset_translation.columns import rebuilt, target_missing, texts
+from stereoset_translation.sheet import ERROR_VALUE
 
 NEVER, PERSON, NOTE = "never", "person", "note"
 

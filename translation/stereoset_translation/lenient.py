@@ -9,7 +9,7 @@ from lm_eval_stereoset.data.lines import Uniqueness, damage, iter_lines, visible
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation.columns import names, put
+from stereoset_translation.columns import names, put
 
 
 def read_translated(path: Path, split: str) -> list[Example]:

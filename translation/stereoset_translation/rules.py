@@ -31,9 +31,9 @@ from typing import Any
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_text
-from translation import plain_yaml
-from translation.columns import KINDS, names
-from translation.patterns import LONGEST, check_replacement, compiled, shortened
+from stereoset_translation import plain_yaml
+from stereoset_translation.columns import KINDS, names
+from stereoset_translation.patterns import LONGEST, check_replacement, compiled, shortened
 
 ACTIONS = (
     "replace", "regex", "keep", "strip", "set", "closest_word", "manual_fixes", "rebuild_sentences",
@@ -71,7 +71,7 @@ def load(language: str, path: Path | str | None = None) -> Rules:
     """The rules of a language: the user's file, else the one that comes with us, else the generic ones."""
     if path is not None:
         return parse(read_text(path).removeprefix("\ufeff"), str(path))
-    folder = resources.files("translation") / "rules"
+    folder = resources.files("stereoset_translation") / "rules"
     file = folder / f"{language}.yaml"
     if not file.is_file():
         file = folder / f"{GENERIC}.yaml"

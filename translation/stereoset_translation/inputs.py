@@ -10,8 +10,8 @@ from lm_eval_stereoset.benchmarks.stereoset.facts import describe, differences_f
 from lm_eval_stereoset.data.store import data_folder, file_in
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_overwriting
-from translation.folder import Folder
-from translation.source import SOURCE_LANGUAGE, by_id, load_english
+from stereoset_translation.folder import Folder
+from stereoset_translation.source import SOURCE_LANGUAGE, by_id, load_english
 
 
 def working_folder(args: argparse.Namespace) -> Path:

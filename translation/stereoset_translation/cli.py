@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.errors import UserError
-from translation import backends
-from translation.backends import amount, count
+from stereoset_translation import backends
+from stereoset_translation.backends import amount, count
 
 STEPS = {
     "plan": "what would be translated: strings, characters, cost, time",
@@ -28,7 +28,7 @@ STEPS = {
 
 def main(argv: Sequence[str] | None = None) -> int | None:
     args = build_parser().parse_args(argv)
-    from translation import commands
+    from stereoset_translation import commands
 
     return commands.run(args)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from lm_eval_stereoset.errors import UserError, missing_package
 from lm_eval_stereoset.scoring.questions import BLANK
-from translation.backends import Backend, Refused, count
-from translation.codes import spellings
+from stereoset_translation.backends import Backend, Refused, count
+from stereoset_translation.codes import spellings
 
 PRICE = None
 # Tried in turn when BLANK is lost: underscores are how texts print a blank, capitals look like a name.

@@ -9,8 +9,8 @@ from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.lines import encoded, iter_lines
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json
-from translation.checks import KINDS, NEVER, problems
-from translation.folder import Folder
+from stereoset_translation.checks import KINDS, NEVER, problems
+from stereoset_translation.folder import Folder
 
 
 @dataclass(frozen=True)

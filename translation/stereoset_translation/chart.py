@@ -5,7 +5,7 @@ from pathlib import Path
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import atomic_write
-from translation.steps import StepCounts
+from stereoset_translation.steps import StepCounts
 
 COLOURS = {"intra": "#2a6f97", "inter": "#e07a2f"}
 TERMS = 20  # as many as stay readable; the table has all
