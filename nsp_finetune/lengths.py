@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
-from lm_eval_stereoset.data.store import SAMPLE, data_folder, file_in
+from lm_eval_stereoset.data.store import file_in, folder_of
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import max_positions
 from lm_eval_stereoset.scoring.nsp_model import NSPModel
@@ -12,7 +13,7 @@ from lm_eval_stereoset.scoring.nsp_model import NSPModel
 
 def inter_data(language: str) -> tuple[str, Path] | None:
     """StereoSet's inter-sentence pairs in the language if they are here, else the bundled sample's, else None."""
-    for name, folder in (("StereoSet", data_folder()), ("the bundled sample", SAMPLE)):
+    for name, folder in ((BENCHMARK.title, folder_of(BENCHMARK)), ("the bundled sample", BENCHMARK.sample)):
         if (path := file_in(folder, "inter", language)).is_file():
             return name, path
     return None

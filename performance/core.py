@@ -16,9 +16,16 @@ from pathlib import Path
 import numpy as np
 
 from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
-from lm_eval_stereoset.benchmarks.stereoset.metrics import draw, outcomes
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
+from lm_eval_stereoset.benchmarks.stereoset.metrics import columns_of
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.harness.docs import load_docs
+from lm_eval_stereoset.stats import bootstrap
+from lm_eval_stereoset.stats.statistic import cluster_sums
+
+
+def drawn(targets, columns):
+    return bootstrap.draw(cluster_sums(targets, *columns.T), STEREOSET.statistics)
 
 
 def best_of(function: Callable[[], object], repeats: int = 5) -> float:
@@ -42,22 +49,24 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     args = parser.parse_args()
     rng = np.random.default_rng(0)
-    results = outcomes(rng.random((4229, 3)))
+    columns = columns_of([], rng.random((4229, 3)))
     targets = rng.integers(0, 79, 4229).astype(str)
     seconds = {
         "stereoset --help": best_of(command("--help")),
         "stereoset data --help": best_of(command("data", "--help")),
         "stereoset run --help": best_of(command("run", "--help")),
-        "bootstrap, 2,000 draws, 4,229 examples": best_of(lambda: draw(results, targets)),
+        "bootstrap, 2,000 draws, 4,229 examples": best_of(lambda: drawn(targets, columns)),
     }
     folder = store.data_folder()
     if store.file_in(folder, "intra", "de").is_file() and store.file_in(folder, "inter", "de").is_file():
         parts = {}
         for split in ("intra", "inter"):
-            examples = store.load(split, "de").examples
-            parts[split] = Scored(examples, rng.random((len(examples), 3)))
+            examples = store.load(STEREOSET, split, "de").examples
+            parts[split] = Scored(STEREOSET, examples, rng.random((len(examples), 3)))
         seconds |= {
-            "read and validate intra/de (2,103 examples)": best_of(lambda: store.load("intra", "de")),
+            "read and validate intra/de (2,103 examples)": best_of(
+                lambda: store.load(STEREOSET, "intra", "de")
+            ),
             "task data of stereoset_de (4,226), bytes": best_of(lambda: load_docs("de", ["intra", "inter"])),
             "whole table with intervals (15 groups)": best_of(lambda: evaluate(parts)),
         }

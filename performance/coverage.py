@@ -15,9 +15,12 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtri
 
-from lm_eval_stereoset.benchmarks.stereoset.metrics import ICAT_OF, STATISTICS, icat
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
+from lm_eval_stereoset.benchmarks.stereoset.metrics import ICAT_OF, icat
 from lm_eval_stereoset.stats import paired
 from lm_eval_stereoset.stats.bootstrap import SEED, Draws, draw, percentiles, times_drawn
+
+STATISTICS = {metric.name: metric.statistic for metric in BENCHMARK.metrics if metric.ideal is not None}
 
 # Size of a target term: how many of the 79 have it (StereoSet, intra-sentence test, English).
 SIZES = {21: 1, 22: 3, 23: 3, 24: 7, 25: 10, 26: 14, 27: 12, 28: 12, 29: 7, 30: 6, 31: 3, 32: 1}

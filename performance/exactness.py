@@ -23,10 +23,13 @@ import numpy as np
 import torch
 from scoring_sides import SHARED, examples_of
 
-from lm_eval_stereoset.benchmarks.stereoset.example import Example
-from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS, outcomes, summarise
+from lm_eval_stereoset.benchmarks.evaluation import summarise
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
+from lm_eval_stereoset.benchmarks.stereoset.example import LABELS, Example
+from lm_eval_stereoset.benchmarks.stereoset.metrics import columns_of
 from lm_eval_stereoset.files import read_json, write_json
 from lm_eval_stereoset.scoring import CASES, Scores, load, score
+from lm_eval_stereoset.stats.statistic import cluster_sums
 
 RESULTS = Path(__file__).resolve().parent / "results" / "exactness.json"
 GOLDEN = {"bert": "tiny-bert", "gpt2": "tiny-gpt2", "t5": "tiny-t5", "mt5": "tiny-mt5"}
@@ -102,14 +105,18 @@ def compare(model, tokenizer, examples: Sequence[Example], case: str) -> dict[st
     targets = [e.target_original for e in examples]
     row: dict[str, Any] = {"n": len(examples), "differ": int(differ.sum())}
     for metric in ("ss", "lms", "icat"):
-        row[metric] = [summarise(outcomes(found[exact]), targets)[metric] for exact in (True, False)]
+        row[metric] = [values(found[exact], targets)[metric] for exact in (True, False)]
     return row
 
 
+def values(scores: np.ndarray, targets: Sequence[str]) -> dict[str, float]:
+    return summarise(BENCHMARK, cluster_sums(targets, *columns_of([], scores).T))
+
+
 def by_label(example: Example, triple: Scores) -> list[float]:
-    """Log scores in the order of metrics.COLUMNS; triples come in the order of the file."""
+    """Log scores in the order of metrics.LABELS; triples come in the order of the file."""
     logs = {c.label: s.log_score / s.tokens for c, s in zip(example.candidates, triple, strict=True)}
-    return [logs[label] for label in COLUMNS]
+    return [logs[label] for label in LABELS]
 
 
 def rows_of(name: str, model, tokenizer, languages: Sequence[str]):

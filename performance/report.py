@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.harness import aggregation
@@ -50,7 +51,7 @@ def write_run(root: Path, model: str, language: str, seed: int) -> int:
     lean = {}
     lines, data = [], []
     for split in SPLITS:
-        dataset = store.load(split, language)
+        dataset = store.load(STEREOSET, split, language)
         data.append({"split": split, "language": language} | dataset.describe())
         for example in dataset.examples:
             doc = example_to_doc(example, language) | {

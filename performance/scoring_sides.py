@@ -95,12 +95,12 @@ def tokenizer_of(size: Size):
 
 def examples_of(split: str, language: str, count: int | None):
     """Every n-th example, so that all kinds are among them."""
+    from lm_eval_stereoset.benchmarks.stereoset.data import load
     from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
     from lm_eval_stereoset.benchmarks.stereoset.upstream import pickle_path
-    from lm_eval_stereoset.data import store
 
     path = SHARED / "upstream" / "stereotypes-multi" / pickle_path(split, language)
-    examples = read_pickle(path, split) if path.is_file() else store.load(split, language).examples
+    examples = read_pickle(path, split) if path.is_file() else load(split, language).examples
     if count is None or count >= len(examples):
         return examples
     return [examples[i] for i in np.linspace(0, len(examples) - 1, count).astype(int)]

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lm_eval_stereoset.benchmarks.stereoset.data import load
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.predictions import PUBLISHED_KEYS
 from lm_eval_stereoset.cli.score import main
 from lm_eval_stereoset.errors import UserError
@@ -100,7 +101,11 @@ def test_damaged_samples(tmp_path, data):
     lines = []
     for split in ("intra", "inter"):
         for i, example in enumerate(load(split, "de", "sample").examples[:3]):
-            doc = example_to_doc(example, "de") | {"counts": [2, 3, 4], "normaliser": "tokens", "of": 28}
+            doc = example_to_doc(STEREOSET, example, "de") | {
+                "counts": [2, 3, 4],
+                "normaliser": "tokens",
+                "of": 28,
+            }
             answers = [[str(-i - 1.5), "False"], [str(-2.0 * i), "7"], ["-3.25", "True"]]
             lines.append({"doc": doc, "filtered_resps": answers})
     number = data.draw(st.integers(0, len(lines) - 1))

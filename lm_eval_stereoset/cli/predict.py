@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
+NAMES = ("model", "scoring")  # of a head: they name the checkpoint, which may be moved; the identity does not
 
 
 class Scorer(NamedTuple):
@@ -176,7 +177,7 @@ def predict(
     methods, model, tokenizer, settings = scorer
     examples = {split: dataset.examples[: args.limit] for split, dataset in data.items()}
     parts = parts_of(examples, AT_ONCE)
-    notes.begin({key: value for key, value in head.items() if key != "model"}, parts)  # its name may change
+    notes.begin({key: value for key, value in head.items() if key not in NAMES}, parts)
     with tqdm(total=sum(map(len, examples.values())), unit=" examples", disable=args.quiet) as bar:
         for part in parts:
             if part.name not in notes.scores:
@@ -257,7 +258,7 @@ def refuse_unknown_output(output: Path) -> None:
 def is_finished(output: Path, head: Mapping[str, Any]) -> bool:
     """Whether the file holds these very predictions; those of another run are not replaced unasked."""
     found = _head_in(output) if output.exists() else {}
-    keys = [key for key in dict.fromkeys([*head, *found]) if key not in ("model", "scoring")]
+    keys = [key for key in dict.fromkeys([*head, *found]) if key not in NAMES]
     unlike = [key for key in keys if found and found.get(key) != head.get(key)]
     if unlike:
         raise UserError(

@@ -74,7 +74,8 @@ def aggregations(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Calla
 def aggregate(benchmark: str, asked: HarnessMetric, items: Sequence[Any]) -> float:
     chosen = tuple(tuple(item) for item in items if item is not None)
     declared = benchmarks.find(benchmark)
-    if complaint := declared.complaint(columns_of(chosen)):
+    complaint = declared.complaint(columns_of(chosen)) if asked.metric.ideal is not None else None
+    if complaint:  # metrics without an ideal, such as the share of ties, say what is wrong
         if asked.metric == declared.metrics[0] and asked.subset is None and not asked.stderr:
             _note_problem(complaint)  # of all the metrics that become NaN, one says why
         return math.nan

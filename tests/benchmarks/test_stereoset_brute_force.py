@@ -5,10 +5,12 @@ import random
 
 import numpy as np
 import pytest
+from stereoset_numbers import compare
 
 from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, Candidate, Example
-from lm_eval_stereoset.benchmarks.stereoset.metrics import compare, outcomes
+from lm_eval_stereoset.benchmarks.stereoset.metrics import outcomes
 
 KINDS = {
     "ties often": lambda rng: [float(rng.randint(0, 2)) for _ in range(3)],
@@ -52,7 +54,7 @@ def made_up(rng, split, n, targets, score):
         candidates = [Candidate(f"{i}{label}", label, "x", "x") for label in rng.sample(LABELS, 3)]
         examples.append(Example(f"{split}{i}", target, target, bias_type, "BLANK", tuple(candidates)))
         rows.append((*score(rng), target, bias_type))
-    return Scored(examples, np.array([row[:3] for row in rows])), rows
+    return Scored(STEREOSET, examples, np.array([row[:3] for row in rows])), rows
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-from lm_eval_stereoset import provenance
+from lm_eval_stereoset.benchmarks.prediction_files import head_of
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import store
 
@@ -21,7 +22,8 @@ def run(*arguments) -> int:
 
 def read(path) -> dict[str, dict[str, float]]:
     content = json.loads(path.read_text(encoding="utf-8"))
-    return {key: {entry["id"]: entry["score"] for entry in entries} for key, entries in content.items()}
+    lists = {key: entries for key, entries in content.items() if key not in head_of(content)}
+    return {key: {entry["id"]: entry["score"] for entry in entries} for key, entries in lists.items()}
 
 
 def test_it_writes_the_golden_scores_in_the_published_format(golden_models, real_data, shared, tmp_path):
@@ -32,9 +34,9 @@ def test_it_writes_the_golden_scores_in_the_published_format(golden_models, real
     for key, variant in (("intrasentence", "BertLM"), ("intersentence", "BertNextSentence")):
         path = shared / "golden" / "scores" / f"tiny-bert__{key}__{variant}__en.json"
         assert found[key] == pytest.approx(json.loads(path.read_text()), rel=1e-5)
-    order = [c.id for e in store.load("intra", "en").examples for c in e.candidates]
+    order = [c.id for e in store.load(STEREOSET, "intra", "en").examples for c in e.candidates]
     assert list(found["intrasentence"]) == order
-    assert sorted(p.name for p in tmp_path.glob("*.json*")) == ["out.json", "out.json.about.json"]
+    assert sorted(p.name for p in tmp_path.glob("*.json*")) == ["out.json"]
 
 
 @pytest.mark.parametrize("split", ["intra", "inter"])
@@ -72,7 +74,7 @@ def test_case_changes_the_scores(golden_models, tmp_path):
 def test_equal_ids_in_both_splits_keep_their_own_scores(golden_models, tmp_path):
     for split in ("intra", "inter"):
         (tmp_path / "mine" / split).mkdir(parents=True)
-        examples = store.load(split, "en", "sample").examples[:6]
+        examples = store.load(STEREOSET, split, "en", "sample").examples[:6]
         lines = [json.dumps(e.to_dict() | {"id": str(i)}) for i, e in enumerate(examples)]
         (tmp_path / "mine" / split / "en.jsonl").write_text("\n".join(lines))
     arguments = (golden_models / "tiny-bert", "--language", "en", "--data", tmp_path / "mine")
@@ -143,14 +145,14 @@ def sample(model, out, *more, split="intra"):
     return run(model, "--language", "en", "--split", split, "--data", "sample", "-o", out, *more)
 
 
-def test_a_note_beside_the_file_says_what_it_is_from(model, tmp_path):
+def test_the_head_of_the_file_says_what_it_is_from(model, tmp_path):
     out = tmp_path / "out.json"
     assert sample(model, out) == 0
-    about = provenance.read_note(out)
+    about = head_of(json.loads(out.read_text()))
     assert about["model"] == str(model)
     assert about["language"] == "en"
-    assert about["data"][0]["sha256"] == store.load("intra", "en", "sample").provenance.sha256
-    assert about["identity"]["settings"]["scoring"]["intra"] == "causal"
+    assert about["data"][0]["sha256"] == store.load(STEREOSET, "intra", "en", "sample").provenance.sha256
+    assert about["identity"]["settings"]["scoring"]["fill"] == "causal"
     assert about["identity"]["dtype"] == "torch.float32"
     assert about["identity"]["packages"]["transformers"]
 
@@ -162,7 +164,7 @@ def test_a_note_beside_the_file_says_what_it_is_from(model, tmp_path):
 def test_its_own_inputs_are_never_overwritten(model, tmp_path, capsys, name, more):
     data = tmp_path / "mine" / "intra" / "en.jsonl"
     data.parent.mkdir(parents=True)
-    shutil.copy(store.load("intra", "en", "sample").path, data)
+    shutil.copy(store.load(STEREOSET, "intra", "en", "sample").path, data)
     (model / "link.json").symlink_to(model / "config.json")
     target = data if name == "data.jsonl" else model / name
     before = target.read_bytes()
@@ -175,7 +177,7 @@ def test_its_own_inputs_are_never_overwritten(model, tmp_path, capsys, name, mor
 def test_the_note_of_a_data_file_is_not_overwritten(model, tmp_path):
     data = tmp_path / "mine" / "intra" / "en.jsonl"
     data.parent.mkdir(parents=True)
-    shutil.copy(store.load("intra", "en", "sample").path, data)
+    shutil.copy(store.load(STEREOSET, "intra", "en", "sample").path, data)
     store.about_file(data).write_text("{}")
     out = data.with_suffix(".json")
     run(model, "--language", "en", "--split", "intra", "--data", tmp_path / "mine", "-o", out)
@@ -208,7 +210,7 @@ def test_predictions_of_another_model_or_setting_are_replaced_only_when_asked(
         assert out.read_bytes() == before
     assert sample(model, out, "--case", "e", "--overwrite", split="inter") == 0
     assert out.read_bytes() != before
-    assert provenance.read_note(out)["identity"]["settings"]["case"] == "e"
+    assert head_of(json.loads(out.read_text()))["identity"]["settings"]["case"] == "e"
 
 
 def test_a_file_that_is_not_ours_is_replaced_only_when_asked(model, tmp_path, capsys):
@@ -220,8 +222,8 @@ def test_a_file_that_is_not_ours_is_replaced_only_when_asked(model, tmp_path, ca
     assert not list(tmp_path.glob("*.part"))
 
 
-@pytest.mark.parametrize("name", ["out.json.part", "out.json.about.json"])
-def test_files_of_others_beside_the_output_are_kept(model, tmp_path, capsys, name):
+def test_files_of_others_beside_the_output_are_kept(model, tmp_path, capsys):
+    name = "out.json.part"
     (tmp_path / name).write_text('{"mine": 1}\n')
     assert sample(model, tmp_path / "out.json") == 2
     assert name in capsys.readouterr().err.splitlines()[-1]

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import store
@@ -30,7 +31,7 @@ def some_data(fetched, tmp_path_factory):
     """A data folder with some of the English examples, those with two BLANKs among them."""
     folder = tmp_path_factory.mktemp("some")
     for split in SPLITS:
-        examples = store.load(split, "en", fetched).examples
+        examples = store.load(STEREOSET, split, "en", fetched).examples
         chosen = [e for i, e in enumerate(examples) if i % EVERY == 0 or e.context.count("BLANK") > 1]
         path = folder / split / "en.jsonl"
         path.parent.mkdir()

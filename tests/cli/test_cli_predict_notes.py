@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.cli import main, predict, predict_notes
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
@@ -122,7 +123,7 @@ LINES = [
 
 @pytest.fixture
 def part():
-    return predict_notes.Part("intra", 4, store.load("intra", "en", "sample").examples[4:8])
+    return predict_notes.Part("intra", 4, store.load(STEREOSET, "intra", "en", "sample").examples[4:8])
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -192,7 +193,7 @@ def test_a_second_process_on_the_same_file_is_told_so(model, tmp_path, capsys):
 
 
 def test_a_full_disk_is_one_line_and_the_notes_are_kept(tmp_path):
-    examples = store.load("intra", "en", "sample").examples
+    examples = store.load(STEREOSET, "intra", "en", "sample").examples
     parts = predict_notes.parts_of({"intra": examples}, 4)
     scores = [tuple(CandidateScore(-1.0 - i, 1) for i in range(3))] * 4
     output = tmp_path / "out.json"

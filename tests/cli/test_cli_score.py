@@ -5,7 +5,7 @@ import os
 import pytest
 
 from lm_eval_stereoset.benchmarks.stereoset.data import load
-from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS
+from lm_eval_stereoset.benchmarks.stereoset.example import LABELS
 from lm_eval_stereoset.benchmarks.stereoset.predictions import PUBLISHED_KEYS
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data.store import about_file
@@ -337,7 +337,7 @@ def test_answers_may_be_numbers_and_bring_their_own_count(tmp_path, samples):
     samples[0]["filtered_resps"] = [[-3.0, False], ["-8", "8"], [-5, 1]]
     score_samples(tmp_path, samples)
     scored = read_samples(tmp_path / "samples_stereoset_de.jsonl").parts["intra"]
-    by_label = dict(zip(COLUMNS, scored.scores[0], strict=True))
+    by_label = dict(zip(LABELS, scored.scores[0], strict=True))
     assert [by_label[c.label] for c in scored.examples[0].candidates] == [-1.5, -1, -5]
 
 
@@ -442,5 +442,5 @@ def test_a_note_beside_the_table_says_which_data_it_is_from(score, predictions, 
     note = json.loads((tmp_path / "out.about.json").read_text())
     origin = load("intra", "de", "sample")
     assert note["language"] == "de"
-    assert note["data"][0] == {"split": "intra", "language": "de"} | origin.describe()
+    assert note["data"][0] == origin.describe() | {"scored": len(origin.examples)}
     assert "lm_eval" in note["packages"]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.data import store
@@ -21,7 +22,7 @@ BOUNDED = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 VALID = {
-    split: b"\n".join(store.file_in(store.SAMPLE, split, "de").read_bytes().split(b"\n")[:4]) + b"\n"
+    split: b"\n".join(store.file_in(STEREOSET.sample, split, "de").read_bytes().split(b"\n")[:4]) + b"\n"
     for split in ("intra", "inter")
 }
 ODD_TEXTS = (

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset import facts
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data import facts, store
+from lm_eval_stereoset.data import store
 
 SWAP = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype", "unrelated": "unrelated"}
 SPLITS = ("intra", "inter")
@@ -54,7 +56,7 @@ def changed(fetched, tmp_path):
 
 
 def test_the_table_is_that_of_the_english_data(real_data):
-    english = [example for split in SPLITS for example in store.load(split, "en").examples]
+    english = [example for split in SPLITS for example in store.load(STEREOSET, split, "en").examples]
     assert facts.table_of(english) == facts.TABLE.read_bytes()
     assert len(facts.TABLE.read_bytes()) == 4229 * facts.ENTRY_BYTES
 
@@ -62,14 +64,14 @@ def test_the_table_is_that_of_the_english_data(real_data):
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es", "tr"])
 def test_the_published_data_agrees_in_every_language(real_data, language):
     for split in SPLITS:
-        examples = store.load(split, language).examples
+        examples = store.load(STEREOSET, split, language).examples
         assert all(map(facts.is_stereoset, examples))
         assert facts.complaint(examples) is None
 
 
 def test_the_sample_has_ids_of_its_own():
     for split in SPLITS:
-        assert not any(map(facts.is_stereoset, store.load(split, "en", "sample").examples))
+        assert not any(map(facts.is_stereoset, store.load(STEREOSET, split, "en", "sample").examples))
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.declaration import Fetch
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, read_examples
+from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch_authors
 from lm_eval_stereoset.benchmarks.stereoset.upstream import CANONICAL_SHA256, COMMIT, REPOSITORY, pickle_path
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data import fetch as fetching
-from lm_eval_stereoset.data import store
+from lm_eval_stereoset.data import download, store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import sha256_of
 
@@ -64,6 +66,10 @@ def mirror(clone, monkeypatch):
     thread.join()
 
 
+def fetch(languages, splits, clone=None, **options) -> list[Path]:
+    return fetch_authors(STEREOSET, Fetch(tuple(languages), tuple(splits), clone, **options))
+
+
 def stereoset(*arguments, **options):
     command = [sys.executable, "-m", "lm_eval_stereoset", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
@@ -84,18 +90,18 @@ def test_annotators_labels_are_kept_beside_the_data(fetched):
 
 
 def test_download_retries_and_checks(mirror, own_data_folder, monkeypatch):
-    monkeypatch.setattr(fetching, "BACKOFF", 0)
+    monkeypatch.setattr(download, "BACKOFF", 0)
     mirror["failures"] = 2
-    assert fetching.fetch(["fr"], ["inter"]) == [own_data_folder / "inter" / "fr.jsonl"]
+    assert fetch(["fr"], ["inter"]) == [own_data_folder / "inter" / "fr.jsonl"]
     assert len(mirror["asked"]) == 3
-    assert store.load("inter", "fr").provenance.version == "883f005"
+    assert store.load(STEREOSET, "inter", "fr").provenance.version == "883f005"
 
 
 def test_an_answer_cut_off_in_the_middle_is_asked_for_again(mirror):
     mirror["cut"] = 2
-    fetching.fetch(["fr"], ["inter"])
+    fetch(["fr"], ["inter"])
     assert len(mirror["asked"]) == 3
-    assert len(store.load("inter", "fr").examples) == 2123
+    assert len(store.load(STEREOSET, "inter", "fr").examples) == 2123
 
 
 def test_an_answer_that_is_always_cut_off_is_one_line(mirror, capsys):
@@ -105,22 +111,22 @@ def test_an_answer_that_is_always_cut_off_is_one_line(mirror, capsys):
 
 
 def test_what_is_there_is_not_downloaded_again_unless_forced(mirror):
-    fetching.fetch(["tr"], ["intra"])
-    fetching.fetch(["tr"], ["intra"])
+    fetch(["tr"], ["intra"])
+    fetch(["tr"], ["intra"])
     assert len(mirror["asked"]) == 1
-    fetching.fetch(["tr"], ["intra"], force=True)
+    fetch(["tr"], ["intra"], force=True)
     assert len(mirror["asked"]) == 2
 
 
 def test_a_task_fetches_its_missing_data_by_itself(mirror):
-    assert len(store.load("intra", "es").examples) == 2106
+    assert len(store.load(STEREOSET, "intra", "es").examples) == 2106
 
 
 def test_no_data_and_no_network_names_the_commands_that_help(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("STEREOSET_MIRROR", "http://127.0.0.1:9")  # nothing listens there
-    monkeypatch.setattr(fetching, "BACKOFF", 0)
+    monkeypatch.setattr(download, "BACKOFF", 0)
     with pytest.raises(UserError) as caught:
-        store.load("intra", "de")
+        store.load(STEREOSET, "intra", "de")
     assert "`stereoset data fetch`" in str(caught.value)
     assert "`stereoset data fetch --from CLONE`" in str(caught.value)
 
@@ -134,7 +140,7 @@ def damaged_clone(clone: Path, tmp_path: Path, split: str, language: str, conten
 
 
 def test_a_wrong_checksum_is_refused_and_keeps_what_is_there(clone, tmp_path, own_data_folder, capsys):
-    fetching.fetch(["de"], ["intra"], clone=clone)
+    fetch(["de"], ["intra"], clone=clone)
     before = sha256_of(own_data_folder / "intra" / "de.jsonl")
     changed = (clone / pickle_path("intra", "de")).read_bytes().replace(b"Schachspieler", b"Schachspielar", 1)
     damaged = damaged_clone(clone, tmp_path, "intra", "de", changed)
@@ -149,19 +155,19 @@ def test_a_wrong_checksum_is_refused_and_keeps_what_is_there(clone, tmp_path, ow
 def test_insisting_takes_a_changed_file_and_marks_it(clone, tmp_path):
     changed = (clone / pickle_path("intra", "de")).read_bytes().replace(b"Schachspieler", b"Schachspielar", 1)
     damaged = damaged_clone(clone, tmp_path, "intra", "de", changed)
-    fetching.fetch(["de"], ["intra"], clone=damaged, insist=True)
-    assert store.load("intra", "de").provenance.version.startswith("changed, pickle sha256:")
+    fetch(["de"], ["intra"], clone=damaged, insist=True)
+    assert store.load(STEREOSET, "intra", "de").provenance.version.startswith("changed, pickle sha256:")
 
 
 def test_going_back_to_the_published_file_says_what_it_replaces(clone, tmp_path, caplog):
     changed = (clone / pickle_path("intra", "de")).read_bytes().replace(b"Schachspieler", b"Schachspielar", 1)
-    fetching.fetch(["de"], ["intra"], damaged_clone(clone, tmp_path, "intra", "de", changed), insist=True)
+    fetch(["de"], ["intra"], damaged_clone(clone, tmp_path, "intra", "de", changed), insist=True)
     assert "replaced" not in caplog.text
-    fetching.fetch(["de"], ["intra"], clone)
+    fetch(["de"], ["intra"], clone)
     assert "version changed, pickle sha256:" in caplog.text
     assert f"is replaced by {REPOSITORY}, version {COMMIT[:7]}" in caplog.text
     caplog.clear()
-    fetching.fetch(["de"], ["intra"], clone, force=True)
+    fetch(["de"], ["intra"], clone, force=True)
     assert not caplog.text
 
 
@@ -180,13 +186,13 @@ def test_unknown_language_and_missing_clone_are_one_line(tmp_path, capsys):
     assert main(["data", "fetch", "--from", str(tmp_path)]) == 2
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 3
-    assert "no language xx; StereoSet is there in en, de, fr, es, tr" in errors[0]
+    assert "--language xx: there is no such; choose from en, de, fr, es, tr" in errors[0]
     assert "no such folder" in errors[1]
     assert "laid out like a clone" in errors[2]
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_old_file(clone, own_data_folder):
-    fetching.fetch(["fr"], ["intra"], clone=clone)
+    fetch(["fr"], ["intra"], clone=clone)
     before = sha256_of(own_data_folder / "intra" / "fr.jsonl")
 
     def small_files_only():  # a write past the limit fails as one on a full disk does
@@ -225,7 +231,7 @@ def test_a_kill_in_the_middle_keeps_what_was_finished_and_the_next_run_goes_on(m
     assert len(read_examples(own_data_folder / "intra" / "en.jsonl")) == 2106
     assert not (own_data_folder / "intra" / "de.jsonl").exists()
     mirror["stall"] = None
-    fetching.fetch(["en", "de"], ["intra"])
+    fetch(["en", "de"], ["intra"])
     assert sum("intrasentence_en" in path for path in mirror["asked"]) == 1
     assert len(read_examples(own_data_folder / "intra" / "de.jsonl")) == 2103
 

@@ -3,8 +3,11 @@
 import datasets
 import pytest
 
+from lm_eval_stereoset.benchmarks.declaration import Fetch
+from lm_eval_stereoset.benchmarks.stereoset import hub
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data import hub, store
+from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 
 LABELS = ["anti-stereotype", "stereotype", "unrelated"]
@@ -44,25 +47,30 @@ def write_hub_folder(folder, examples_by_split, names=LABELS):
     return str(folder)
 
 
+def fetch(monkeypatch, folder: str) -> None:
+    monkeypatch.setattr(hub, "REPOSITORY", folder)
+    hub.fetch_hub(STEREOSET, Fetch(STEREOSET.languages, STEREOSET.splits))
+
+
 @pytest.fixture
 def english():
-    return {split: store.load(split, "en", data="sample").examples for split in ("intra", "inter")}
+    return {split: store.load(STEREOSET, split, "en", data="sample").examples for split in ("intra", "inter")}
 
 
 def test_hub_rows_become_the_same_examples(tmp_path, english, monkeypatch):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    hub.fetch_hub(write_hub_folder(tmp_path / "hub", english))
+    fetch(monkeypatch, write_hub_folder(tmp_path / "hub", english))
     for split in ("intra", "inter"):
-        dataset = store.load(split, "en")
+        dataset = store.load(STEREOSET, split, "en")
         assert dataset.examples == english[split]  # words cut from the sentences, labels by their numbers
         assert dataset.provenance.version == "hub main"
 
 
 def test_replacing_data_of_another_origin_is_said(tmp_path, english, monkeypatch, own_data_folder, caplog):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    store.save(own_data_folder, "intra", "en", english["intra"], "the authors", "883f005")
+    store.save(STEREOSET, "intra", "en", english["intra"], "the authors", "883f005")
     folder = write_hub_folder(tmp_path / "hub", english)
-    hub.fetch_hub(folder)
+    fetch(monkeypatch, folder)
     assert f"the authors, version 883f005, is replaced by {folder}, version hub main" in caplog.text
 
 
@@ -75,7 +83,7 @@ def test_other_class_names_are_refused_rather_than_swapped(tmp_path, english, mo
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     folder = write_hub_folder(tmp_path / "hub", english, names=["stereotype", "anti-stereotype", "unrelated"])
     with pytest.raises(UserError, match="refusing to guess"):
-        hub.fetch_hub(folder)
+        fetch(monkeypatch, folder)
 
 
 def test_gold_label_1_is_the_stereotype():
@@ -90,9 +98,9 @@ def test_gold_label_1_is_the_stereotype():
     assert example.target_original == "cook"
 
 
-def test_without_a_hub_the_other_ways_are_named(tmp_path):
+def test_without_a_hub_the_other_ways_are_named(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"cannot load .* from the hub .*--from DIR"):
-        hub.fetch_hub(str(tmp_path / "nothing"))
+        fetch(monkeypatch, str(tmp_path / "nothing"))
 
 
 def test_words_cut_from_english_sentences_are_the_published_ones(fetched):

@@ -4,8 +4,9 @@ import sys
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data import store
+from lm_eval_stereoset.data import adding, store
 from lm_eval_stereoset.errors import UserError
 
 
@@ -19,36 +20,36 @@ def own_data(tmp_path, example_line):
 
 
 def test_the_sample_is_never_taken_silently(caplog):
-    dataset = store.load("intra", "de", data="sample")
+    dataset = store.load(STEREOSET, "intra", "de", data="sample")
     assert dataset.provenance.data == "sample"
     assert "using the bundled sample, not StereoSet" in caplog.text
 
 
 def test_a_folder_can_be_named_as_data(own_data):
-    dataset = store.load("inter", "it", data=own_data)
+    dataset = store.load(STEREOSET, "inter", "it", data=own_data)
     assert (dataset.provenance.data, len(dataset.examples)) == ("mine", 8)
 
 
 def test_published_data_is_recognised_by_its_checksum_wherever_it_lies(fetched):
-    assert store.load("intra", "de", data=fetched).provenance.version == "883f005"
+    assert store.load(STEREOSET, "intra", "de", data=fetched).provenance.version == "883f005"
 
 
 def test_added_data_keep_source_version_and_checksum(own_data):
-    added = store.add(own_data, "it", version="2026-11")
+    added = adding.add(STEREOSET, own_data, "it", version="2026-11")
     assert [(d.split, d.provenance.version) for d in added] == [("intra", "2026-11"), ("inter", "2026-11")]
-    assert store.load("intra", "it").provenance.source == "added from mine"
+    assert store.load(STEREOSET, "intra", "it").provenance.source == "added from mine"
 
 
 def test_data_changed_after_it_was_added_is_refused(own_data, own_data_folder, example_line):
-    store.add(own_data, "it")
+    adding.add(STEREOSET, own_data, "it")
     with open(own_data_folder / "intra" / "it.jsonl", "a") as handle:
         handle.write(json.dumps(example_line(99)) + "\n")
     with pytest.raises(UserError, match="changed since it was put there"):
-        store.load("intra", "it")
+        store.load(STEREOSET, "intra", "it")
 
 
 def test_adding_a_bad_file_changes_nothing(own_data, own_data_folder, capsys):
-    store.add(own_data, "it")
+    adding.add(STEREOSET, own_data, "it")
     (own_data / "inter" / "it.jsonl").write_text('{"id": 1}')
     before = {path: path.read_bytes() for path in own_data_folder.rglob("*.jsonl")}
     assert main(["data", "add", str(own_data), "-l", "it"]) == 2
@@ -72,7 +73,7 @@ def test_a_data_folder_that_cannot_be_written_is_one_line(own_data, tmp_path, mo
 
 
 def test_a_full_disk_leaves_the_old_data_with_the_note_of_its_origin(own_data, own_data_folder, tmp_path):
-    before = store.add(own_data, "it", version="first")
+    before = adding.add(STEREOSET, own_data, "it", version="first")
     files = snapshot(own_data_folder)
     for split in ("intra", "inter"):  # more than the limit below lets a process write into one file
         path = own_data / split / "it.jsonl"
@@ -90,7 +91,7 @@ def test_a_full_disk_leaves_the_old_data_with_the_note_of_its_origin(own_data, o
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert f"cannot write {own_data_folder / 'inter' / 'it.jsonl'}: File too large" in done.stderr
     assert snapshot(own_data_folder) == files
-    assert [store.load(d.split, "it").provenance for d in before] == [d.provenance for d in before]
+    assert [store.load(STEREOSET, d.split, "it").provenance for d in before] == [d.provenance for d in before]
 
 
 def snapshot(folder):
@@ -122,7 +123,7 @@ def test_data_whose_tasks_cannot_be_written_is_not_added(own_data, own_data_fold
 
 
 def test_data_from_elsewhere_is_replaced_only_when_asked(own_data, own_data_folder, tmp_path, capsys):
-    store.add(own_data, "it", version="1")
+    adding.add(STEREOSET, own_data, "it", version="1")
     other = tmp_path / "elsewhere" / "mine"  # the same name, another folder
     for split in ("intra", "inter"):
         (other / split).mkdir(parents=True)
@@ -135,7 +136,7 @@ def test_data_from_elsewhere_is_replaced_only_when_asked(own_data, own_data_fold
     assert "--replace" in err
     assert snapshot(own_data_folder) == before
     assert main(["data", "add", str(other), "-l", "it", "--replace"]) == 0
-    assert len(store.load("intra", "it").examples) == 5
+    assert len(store.load(STEREOSET, "intra", "it").examples) == 5
 
 
 def test_a_newer_version_from_the_same_folder_needs_no_flag(own_data, capsys):
@@ -143,23 +144,23 @@ def test_a_newer_version_from_the_same_folder_needs_no_flag(own_data, capsys):
     path = own_data / "intra" / "it.jsonl"
     path.write_text("\n".join(path.read_text().splitlines()[:3]))
     assert main(["data", "add", str(own_data), "-l", "it"]) == 0
-    assert len(store.load("intra", "it").examples) == 3
+    assert len(store.load(STEREOSET, "intra", "it").examples) == 3
 
 
 def test_data_edited_in_the_data_folder_is_not_lost_by_adding(own_data, own_data_folder, capsys):
-    store.add(own_data, "it")
+    adding.add(STEREOSET, own_data, "it")
     path = own_data_folder / "intra" / "it.jsonl"
     path.write_text("\n".join(path.read_text().splitlines()[:3]))
     assert main(["data", "add", str(own_data), "-l", "it"]) == 2
     assert "changed by hand since it was put there" in capsys.readouterr().err
     (own_data / "intra" / "it.jsonl").write_bytes(path.read_bytes())  # taken in, as `data list` advises
     assert main(["data", "add", str(own_data), "-l", "it"]) == 0
-    assert len(store.load("intra", "it").examples) == 3
+    assert len(store.load(STEREOSET, "intra", "it").examples) == 3
 
 
 @pytest.mark.parametrize("note", ["[]", "null", '{"sha256": 5}', "{", "[" * 5000])
 def test_a_damaged_note_is_one_line(own_data, own_data_folder, capsys, note):
-    store.add(own_data, "it")
+    adding.add(STEREOSET, own_data, "it")
     (own_data_folder / "intra" / "it.about.json").write_text(note)
     assert main(["data", "list"]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
@@ -168,12 +169,12 @@ def test_a_damaged_note_is_one_line(own_data, own_data_folder, capsys, note):
 @pytest.mark.parametrize("code", ["IT", "../it", "i", "it-it", ""])
 def test_a_language_code_must_be_usable_in_task_names(own_data, code):
     with pytest.raises(UserError, match="give a code such as it"):
-        store.add(own_data, code)
+        adding.add(STEREOSET, own_data, code)
 
 
 def test_a_built_in_language_is_not_replaced(own_data):
     with pytest.raises(UserError, match="is built in"):
-        store.add(own_data, "de")
+        adding.add(STEREOSET, own_data, "de")
 
 
 def test_list_shows_counts_version_and_checksum(real_data, capsys):
@@ -195,12 +196,14 @@ def test_list_of_an_empty_folder_says_how_to_fill_it(capsys):
 )  # fmt: skip
 def test_what_is_not_there_is_named(arguments, message):
     with pytest.raises(UserError, match=message):
-        store.load(*arguments)
+        store.load(STEREOSET, *arguments)
 
 
 def test_a_damaged_file_does_not_hide_the_others(own_data_folder, capsys):
     for split in ("intra", "inter"):
-        store.save(own_data_folder, split, "it", store.load(split, "de", "sample").examples, "mine", "1")
+        store.save(
+            own_data_folder, split, "it", store.load(STEREOSET, split, "de", "sample").examples, "mine", "1"
+        )
     path = store.file_in(own_data_folder, "intra", "it")
     path.write_text(path.read_text().replace("stereotype", "stereotyp", 1))
     assert main(["data", "list"]) == 2

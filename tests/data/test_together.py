@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import parse_example
 from lm_eval_stereoset.data import store, together
 from lm_eval_stereoset.errors import UserError
@@ -16,9 +17,9 @@ def examples(make, split, number):
     return [parse_example(make(i, split), split, "") for i in range(number)]
 
 
-def save(folder, make, number):
+def save(make, number):
     data = {split: examples(make, split, number) for split in ("intra", "inter")}
-    return store.save_splits(folder, "it", data, dict.fromkeys(data, store.Origin("test", str(number))))
+    return store.save_splits(STEREOSET, "it", data, dict.fromkeys(data, store.Origin("test", str(number))))
 
 
 def killed_at(rename: int, command) -> None:
@@ -45,20 +46,20 @@ def killed_at(rename: int, command) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("rename", range(1, RENAMES + 2))
 def test_a_kill_at_any_moment_leaves_both_splits_of_one_version(own_data_folder, example_line, rename):
-    save(own_data_folder, example_line, 3)
-    killed_at(rename, lambda: save(own_data_folder, example_line, 5))
-    loaded = [store.load(split, "it") for split in ("intra", "inter")]
+    save(example_line, 3)
+    killed_at(rename, lambda: save(example_line, 5))
+    loaded = [store.load(STEREOSET, split, "it") for split in ("intra", "inter")]
     expected = 3 if rename <= 5 else 5
     assert [(len(d.examples), d.provenance.version) for d in loaded] == [(expected, str(expected))] * 2
-    save(own_data_folder, example_line, 4)  # and the next command finds nothing in its way
-    assert [len(store.load(split, "it").examples) for split in ("intra", "inter")] == [4, 4]
+    save(example_line, 4)  # and the next command finds nothing in its way
+    assert [len(store.load(STEREOSET, split, "it").examples) for split in ("intra", "inter")] == [4, 4]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_language_whose_files_wait_to_be_put_in_place_is_listed(own_data_folder, example_line):
-    killed_at(6, lambda: save(own_data_folder, example_line, 2))
+    killed_at(6, lambda: save(example_line, 2))
     assert not (own_data_folder / "intra" / "it.jsonl").exists()
-    assert store.languages_in(own_data_folder) == ["it"]
+    assert store.languages_in(STEREOSET, own_data_folder) == ["it"]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
-from lm_eval_stereoset.data.store import SAMPLE, file_in
+from lm_eval_stereoset.data.store import file_in
 
 
 class RunsCode:
@@ -90,7 +91,7 @@ def sample_data(folder: Path, language: str = "xx", source: str = "de") -> dict[
     files = {split: file_in(folder / "own", split, language) for split in SPLITS}
     for split, file in files.items():
         file.parent.mkdir(parents=True)
-        file.write_bytes(file_in(SAMPLE, split, source).read_bytes())
+        file.write_bytes(file_in(STEREOSET.sample, split, source).read_bytes())
     return files
 
 
@@ -128,7 +129,7 @@ def predictions(folder, models):
 
 
 def _lines(split: str) -> list[dict]:
-    text = file_in(SAMPLE, split, "en").read_text(encoding="utf-8")
+    text = file_in(STEREOSET.sample, split, "en").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 

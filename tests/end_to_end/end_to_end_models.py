@@ -5,8 +5,9 @@ from pathlib import Path
 
 import torch
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, read_examples
-from lm_eval_stereoset.data.store import SAMPLE, file_in, languages_in
+from lm_eval_stereoset.data.store import file_in, languages_in
 
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n{{ message['content'] }}<|im_end|>\n{% endfor %}"
@@ -17,7 +18,11 @@ SMALL |= {"initializer_range": 0.3}
 
 
 def sentences() -> list[str]:
-    files = [file_in(SAMPLE, split, language) for split in SPLITS for language in languages_in(SAMPLE)]
+    files = [
+        file_in(STEREOSET.sample, split, language)
+        for split in SPLITS
+        for language in languages_in(STEREOSET, STEREOSET.sample)
+    ]
     examples = [example for file in files for example in read_examples(file)]
     texts = [text for e in examples for text in (e.context, *(c.sentence for c in e.candidates))]
     return [*texts, *["0 1 2 3 4 5 6 7 8 9"] * 5]  # T5 answers next-sentence questions with 0 or 1
@@ -135,7 +140,7 @@ def _byte_level(special: list[str]):
 
 def write_corpus(path: Path) -> Path:
     """Forty short articles for next-sentence training, from the sample's own contexts."""
-    examples = read_examples(file_in(SAMPLE, "inter", "en"))
+    examples = read_examples(file_in(STEREOSET.sample, "inter", "en"))
     with open(path, "w", encoding="utf-8") as out:
         for number in range(40):
             texts = [examples[(number * 7 + i) % len(examples)].context.rstrip(".") + "." for i in range(6)]

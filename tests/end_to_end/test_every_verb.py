@@ -91,13 +91,14 @@ def test_the_steps_of_a_new_language(type_command):
     folder = type_command.folder
     made = type_command("stereoset translate plan --to it --data sample")
     assert made.code == 0, made.text
+    from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
     from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
-    from lm_eval_stereoset.data.store import SAMPLE, file_in
+    from lm_eval_stereoset.data.store import file_in
 
     for split in SPLITS:  # Spanish stands in for what a translator would have written
         target = file_in(folder / "stereoset-it" / "raw", split, "it")
         target.parent.mkdir(parents=True)
-        target.write_bytes(file_in(SAMPLE, split, "es").read_bytes())
+        target.write_bytes(file_in(STEREOSET.sample, split, "es").read_bytes())
     steps = (
         "repair --to it --data sample",
         "check --to it --data sample --json problems.json",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lm_eval import utils
 
-from lm_eval_stereoset.harness.closing import closing_table, report_hint, without_stereoset
+from lm_eval_stereoset.harness.closing import closing_table, report_hint, without_ours
 from lm_eval_stereoset.harness.printing import table_of
 
 NAN = float("nan")
@@ -70,7 +70,7 @@ def test_other_tasks_are_left_to_the_harness():
     results["results"] |= {"toy": {"alias": "toy", "acc,none": 0.5}, "stereoset": {}, "mixed": {}}
     results["configs"]["toy"] = {"metadata": {"version": 1}}
     results["group_subtasks"] = {"stereoset": ["stereoset_de"], "mixed": ["stereoset", "toy"]}
-    left = without_stereoset(results)
+    left = without_ours(results)
     assert set(left["results"]) == {"toy", "mixed"}
     assert set(left["group_subtasks"]) == {"mixed"}
     assert closing_table(left | {"configs": {"toy": {}}}) == []
@@ -85,7 +85,7 @@ def test_the_harness_prints_through_the_place_that_is_replaced():
     assert "from lm_eval.utils import handle_non_serializable, make_table" in source
     assert "print(make_table(results))" in source
     theirs = utils.make_table
-    with table_of(without_stereoset) as printed:
+    with table_of(without_ours) as printed:
         results = results_of({"stereoset_de": [part("intra")]})
         assert utils.make_table(results) == ""
         assert printed == [results]

@@ -83,14 +83,14 @@ def test_without_the_harness_s_evaluate_the_model_must_be_named(tiny_models):
 @pytest.mark.parametrize("ours_imported", [False, True])
 def test_mt5_under_hf_is_refused_whatever_was_imported(tiny_models, evaluate, ours_imported):
     if ours_imported:
-        import lm_eval_stereoset.models.stereoset_hf  # noqa: F401
+        import lm_eval_stereoset.harness.model  # noqa: F401
     with pytest.raises(UserError, match=r"its scores would be wrong; use .*--model stereoset-hf"):
         evaluate(tiny_models["mt5"], ["stereoset_intra_en"], limit=2)
     assert evaluate(tiny_models["seq2seq"], ["stereoset_intra_en"], limit=2)
 
 
 def test_the_model_that_answers_says_what_it_computed(tiny_models, evaluate):
-    import lm_eval_stereoset.models.stereoset_hf  # noqa: F401
+    import lm_eval_stereoset.harness.model  # noqa: F401
 
     runs = {
         model: evaluate(

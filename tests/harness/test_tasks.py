@@ -8,15 +8,17 @@ import pytest
 from lm_eval_stereoset.benchmarks.evaluation import Scored
 from lm_eval_stereoset.benchmarks.evaluation import evaluate as evaluate_parts
 from lm_eval_stereoset.benchmarks.stereoset.data import load
-from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, SPLITS
-from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS
-from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.harness import aggregation, closing, docs
-from lm_eval_stereoset.harness.aggregation import metric_names, parse_name, process_results
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
+from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, SPLITS, Example
+from lm_eval_stereoset.benchmarks.stereoset.example import Candidate as StereoSetCandidate
+from lm_eval_stereoset.harness import closing, docs
+from lm_eval_stereoset.harness.aggregation import aggregate, contributions, harness_metrics
+from lm_eval_stereoset.harness.answers import candidate_scores
 from lm_eval_stereoset.harness.paths import include_paths, task_folder
 from lm_eval_stereoset.harness.samples import read_samples
-from lm_eval_stereoset.harness.yaml_tasks import built_in_files, higher_is_better
+from lm_eval_stereoset.harness.yaml_tasks import task_files
 from lm_eval_stereoset.languages import LANGUAGES
+from lm_eval_stereoset.scoring.questions import Candidate, Question, requests_of
 
 ALL_TASKS = [f"stereoset_{split}_{code}" for split in SPLITS for code in LANGUAGES] + [
     f"stereoset_{code}" for code in LANGUAGES
@@ -60,30 +62,32 @@ def test_committed_yaml_is_what_the_generator_writes():
         if path.suffix == ".yaml" or path.suffix == ""
     }
     written = {name: text for name, text in written.items() if name != "__pycache__"}
-    assert written == built_in_files()
-    assert subprocess.run([sys.executable, folder / "generate.py", "--check"], check=False).returncode == 0
+    assert written == task_files(STEREOSET)
+    assert (
+        subprocess.run([sys.executable, task_folder() / "generate.py", "--check"], check=False).returncode
+        == 0
+    )
 
 
 def test_leaves_are_three_lines():
     assert all(
-        text.count("\n") == 3 for name, text in built_in_files().items() if name.startswith("stereoset_")
+        text.count("\n") == 3 for name, text in task_files(STEREOSET).items() if name.startswith("stereoset_")
     )
 
 
-def test_ss_has_no_arrow_and_lms_and_icat_point_up():
-    for name in metric_names(SPLITS):
-        metric, _, stderr = parse_name(name)
-        expected = (
-            "true"
-            if metric in ("lms", "icat", "mc_lms", "icat_macro", "icat_micro") and not stderr
-            else "null"
-        )
-        assert higher_is_better(name) == expected, name
+def test_ss_has_no_arrow_and_lms_and_icat_point_up(manager):
+    task = manager.load("stereoset_de")["tasks"]["stereoset_de"]
+    up = ("lms", "icat", "mc_lms", "icat_macro", "icat_micro")
+    assert len(task.higher_is_better()) > 50
+    for name, arrow in task.higher_is_better().items():
+        one = harness_metrics(STEREOSET, SPLITS)[name]
+        assert arrow == (True if one.metric.name in up and not one.stderr else None), name
 
 
 def test_intra_asks_for_the_sentence_alone():
-    doc = docs.example_to_doc(load("intra", "en", "sample").examples[0], "en")
-    assert docs.requests_of(doc) == [("", c["sentence"]) for c in doc["candidates"]]
+    doc = docs.example_to_doc(STEREOSET, load("intra", "en", "sample").examples[0], "en")
+    assert docs.doc_to_text(doc) == ""
+    assert docs.doc_to_choice(doc) == [c["sentence"] for c in doc["candidates"]]
 
 
 @pytest.mark.parametrize(
@@ -92,48 +96,55 @@ def test_intra_asks_for_the_sentence_alone():
      ('He said "no"', 'He said "no".'), ("Wait…", "Wait….")],
 )  # fmt: skip
 def test_inter_context_gets_a_final_dot_only_without_end_punctuation(context, asked):
-    doc = {"split": "inter", "context": context, "candidates": [{"sentence": "It rained."}]}
-    assert docs.requests_of(doc) == [(asked, " It rained.")]
+    question = Question("follow", "x", context, (Candidate("y", "It rained."),))
+    assert requests_of(question) == [(asked, " It rained.")]
 
 
 def test_target_is_the_stereotypes_place():
     for example in load("inter", "de", "sample").examples:
-        doc = docs.example_to_doc(example, "de")
+        doc = docs.example_to_doc(STEREOSET, example, "de")
         assert doc["candidates"][docs.doc_to_target(doc)]["label"] == "stereotype"
 
 
-def plain_doc(labels=("unrelated", "stereotype", "anti-stereotype"), counts=(2, 4, 5)):
-    return {
-        "id": "x", "split": "intra", "bias_type": "race", "target_original": "Norway", "counts": list(counts),
-        "candidates": [{"label": label} for label in labels],
-    }  # fmt: skip
+def process_results(answers, counts=(2, 4, 5)):
+    """What one document of StereoSet adds to the metrics of its task."""
+    labels = ("unrelated", "stereotype", "anti-stereotype")
+    candidates = tuple(StereoSetCandidate(label, label, f"A {label}.", label) for label in labels)
+    example = Example("x", "Norwegen", "Norway", "race", "A BLANK.", candidates)
+    scores = candidate_scores({"counts": list(counts)}, answers)
+    return contributions(STEREOSET, ("intra",), example, scores)
+
+
+def aggregated(name, items):
+    return aggregate("stereoset", harness_metrics(STEREOSET, ("intra",))[name], items)
 
 
 def test_sums_are_divided_by_token_counts_and_matched_to_labels():
     # means: unrelated -3, stereotype -2, anti-stereotype -2.5
-    result = process_results(plain_doc(), [(-6.0, False), (-8.0, True), (-12.5, False)])
-    assert result["ss"] == ("Norway", 1, 2, 0)
+    result = process_results([(-6.0, False), (-8.0, True), (-12.5, False)])
+    assert result["ss"] == ("Norway", 1, 1, 0, 0)
     # by sums the unrelated one would have won
-    result = process_results(plain_doc(counts=(1, 1, 1)), [(-6.0, False), (-8.0, True), (-12.5, False)])
-    assert result["ss"] == ("Norway", 1, 0, 0)
+    result = process_results([(-6.0, False), (-8.0, True), (-12.5, False)], counts=(1, 1, 1))
+    assert result["ss"] == ("Norway", 1, 0, 0, 0)
 
 
 def test_a_models_own_count_in_the_second_place_is_used():
-    result = process_results(plain_doc(counts=(9, 9, 9)), [(-6.0, 2), (-8.0, 4), (-12.5, 5)])
-    assert result["lms"] == ("Norway", 1, 2, 0)
+    result = process_results([(-6.0, 2), (-8.0, 4), (-12.5, 5)], counts=(9, 9, 9))
+    assert result["lms"] == ("Norway", 1, 1, 0, 0)
 
 
 def test_a_document_counts_only_in_its_own_subsets():
-    result = process_results(plain_doc(), [(-6.0, False), (-8.0, False), (-12.5, False)])
+    result = process_results([(-6.0, False), (-8.0, False), (-12.5, False)])
+    metrics = harness_metrics(STEREOSET, ("intra",))
     assert {name for name, value in result.items() if value is None} == {
-        name for name in result if parse_name(name).subset in {"gender", "profession", "religion"}
+        name for name in result if metrics[name].subset in {"gender", "profession", "religion"}
     }
 
 
 @pytest.mark.parametrize("answer", [float("nan"), float("-inf")])
 def test_an_answer_that_is_no_number_is_an_error_naming_the_example(answer):
     with pytest.raises(ValueError, match="example x: the model's answer is not a finite number"):
-        process_results(plain_doc(), [(answer, False), (-8.0, False), (-12.5, False)])
+        process_results([(answer, False), (-8.0, False), (-12.5, False)])
 
 
 def test_metrics_equal_those_of_the_replay(tiny_models, evaluate, tmp_path):
@@ -151,13 +162,14 @@ def test_metrics_equal_those_of_the_replay(tiny_models, evaluate, tmp_path):
         }
         example = next(e for e in load(doc["split"], "de", "sample").examples if e.id == doc["id"])
         rows[doc["split"]][0].append(example)
-        rows[doc["split"]][1].append([means[label] for label in COLUMNS])
-    table = evaluate_parts({s: Scored(examples, np.array(scores)) for s, (examples, scores) in rows.items()})
+        rows[doc["split"]][1].append([means[label] for label in LABELS])
+    table = evaluate_parts(
+        {s: Scored(STEREOSET, examples, np.array(scores)) for s, (examples, scores) in rows.items()}
+    )
     found = results["results"]["stereoset_de"]
-    for name in metric_names(SPLITS):
-        metric, subset, stderr = parse_name(name)
+    for name, (_, metric, subset, stderr) in harness_metrics(STEREOSET, SPLITS).items():
         split, group = (subset, "overall") if subset in SPLITS else ("overall", subset or "overall")
-        expected = table[split][group][metric + "_stderr" * stderr]
+        expected = table[split][group][metric.name + "_stderr" * stderr]
         assert found[f"{name},none"] == pytest.approx(expected, nan_ok=True), name
 
 
@@ -233,17 +245,20 @@ def test_mostly_ties_are_no_numbers_and_it_is_said(caplog):
     """Ten examples, six of them ties: a model that does not tell the candidates apart had LMS 0 and no error."""
     closing.problems.clear()
     tied, untied = [(-2.0, 1)] * 3, [(-6.0, 2), (-8.0, 4), (-12.5, 5)]
-    rows = [process_results(plain_doc(), answers) for answers in [tied] * 6 + [untied] * 4]
+    rows = [process_results(answers) for answers in [tied] * 6 + [untied] * 4]
     for name in ("ss", "lms", "icat", "icat_stderr", "mc_ss", "ss_race"):
-        assert np.isnan(getattr(aggregation, name)([row[name] for row in rows])), name
-    assert aggregation.ties([row["ties"] for row in rows]) == 60
+        assert np.isnan(aggregated(name, [row[name] for row in rows])), name
+    assert aggregated("ties", [row["ties"] for row in rows]) == 60
     assert "in 6 of 10 examples stereotype and anti-stereotype have the very same score" in caplog.text
     assert len(closing.problems) == 1
-    assert aggregation.ss([row["ss"] for row in rows[1:]]) > 0, "nine examples are too few to tell"
+    assert aggregated("ss", [row["ss"] for row in rows[1:]]) > 0, "nine examples are too few to tell"
 
 
-def test_a_task_file_of_an_older_version_is_one_line():
-    doc = plain_doc()
-    del doc["counts"]
-    with pytest.raises(UserError, match="written by an older version"):
-        process_results(doc, [(-6.0, False), (-8.0, True), (-12.5, False)])
+def test_plain_lm_eval_prints_icat_lms_and_ss_first(tiny_models, evaluate):
+    from lm_eval.utils import make_table
+
+    table = make_table(evaluate(tiny_models["bos known"], ["stereoset_de"], batch_size=8))
+    metrics = [row.split("|")[5].strip() for row in table.splitlines()[2:]]
+    assert metrics[:3] == ["icat", "lms", "ss"]
+    assert "icat_gender" in metrics
+    assert "ss_inter" in metrics

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from lm_eval.api.instance import Instance
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.harness.docs import example_to_doc, requests_of
 
 
 def requests(examples, language="en") -> list[Instance]:
-    docs = [example_to_doc(e, language) for e in examples]
+    docs = [example_to_doc(STEREOSET, e, language) for e in examples]
     return [
         Instance("loglikelihood", doc, pair, idx, ("stereoset", number, 1))
         for number, doc in enumerate(docs)

@@ -11,6 +11,7 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness.cache import TABLE, AnswerStore
 
@@ -90,7 +91,7 @@ def test_stereoset_run_does_not_run_what_is_in_a_cache(checkpoints, command, tmp
     from lm_eval_stereoset.benchmarks.stereoset.data import load
     from lm_eval_stereoset.harness.docs import example_to_doc, requests_of
 
-    docs = [example_to_doc(e, "en") for e in load("inter", "en", "sample").examples]
+    docs = [example_to_doc(STEREOSET, e, "en") for e in load("inter", "en", "sample").examples]
     keys = [hash_args("loglikelihood", request) for doc in docs for request in requests_of(doc)]
     hostile = pickle.dumps(Hostile(tmp_path / "ran"))
     with sqlite3.connect(tmp_path / "cache_rank0.db") as database:

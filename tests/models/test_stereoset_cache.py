@@ -6,10 +6,11 @@ import shutil
 import pytest
 from harness_samples import requests, scores_of_samples
 from lm_eval.api.instance import Instance
-from lm_eval_stereoset.models import stereoset_hf
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.harness import model as stereoset_hf
 from lm_eval_stereoset.harness.identified import IdentifiedCachingLM
 from lm_eval_stereoset.harness.model import StereoSetHF
 
@@ -89,7 +90,7 @@ def test_other_settings_do_not_reuse_it(checkpoints, evaluate, counted, tmp_path
 def test_another_checkpoint_in_the_same_place_does_not_reuse_it(checkpoints, counted, fetched, tmp_path):
     folder = tmp_path / "model"
     shutil.copytree(checkpoints["causal"], folder)
-    asked = requests(store.load("intra", "en", fetched).examples[:2])
+    asked = requests(store.load(STEREOSET, "intra", "en", fetched).examples[:2])
     for _ in range(2):
         cached(folder, tmp_path / "cache.db").loglikelihood(asked)
         change_weights(folder)
@@ -106,7 +107,7 @@ def change_weights(folder):
 
 
 def test_a_copy_of_a_checkpoint_elsewhere_reuses_it(checkpoints, counted, fetched, tmp_path):
-    asked = requests(store.load("intra", "en", fetched).examples[:2])
+    asked = requests(store.load(STEREOSET, "intra", "en", fetched).examples[:2])
     for name in ("one", "two"):
         shutil.copytree(checkpoints["masked"], tmp_path / name)
         cached(tmp_path / name, tmp_path / "cache.db").loglikelihood(asked)
@@ -134,7 +135,7 @@ def test_models_in_subfolders_of_one_folder_keep_their_own_answers(checkpoints, 
 
 
 def test_examples_with_equal_sentences_but_other_words_keep_their_own_scores(checkpoints, fetched, tmp_path):
-    example = store.load("intra", "en", fetched).examples[0]
+    example = store.load(STEREOSET, "intra", "en", fetched).examples[0]
     candidate = example.candidates[0]
     other_word = candidate.sentence.split()[0]
     twin = dataclasses.replace(
@@ -156,7 +157,7 @@ def test_examples_with_equal_sentences_but_other_words_keep_their_own_scores(che
 def test_other_tasks_are_cached_as_usual_and_apart_from_stereoset(
     checkpoints, fetched, tmp_path, family, monkeypatch
 ):
-    example = store.load("intra", "en", fetched).examples[0]
+    example = store.load(STEREOSET, "intra", "en", fetched).examples[0]
     ours = requests([example])
     theirs = [
         Instance("loglikelihood", {"question": "?"}, r.args, 0, ("t", i, 1)) for i, r in enumerate(ours)
@@ -172,7 +173,7 @@ def test_other_tasks_are_cached_as_usual_and_apart_from_stereoset(
 
 def test_an_interrupted_run_keeps_what_it_has_scored(checkpoints, counted, fetched, tmp_path, monkeypatch):
     monkeypatch.setattr(stereoset_hf, "AT_ONCE", 4)
-    asked = requests(store.load("inter", "en", fetched).examples[:10])
+    asked = requests(store.load(STEREOSET, "inter", "en", fetched).examples[:10])
     model = cached(checkpoints["nsp"], tmp_path / "c.db")
     working = stereoset_hf.score_with
 

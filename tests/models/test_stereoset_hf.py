@@ -8,6 +8,7 @@ import pytest
 from harness_samples import requests, scores_of_samples, written_samples
 from lm_eval.api.instance import Instance
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness.model import StereoSetHF
@@ -29,7 +30,7 @@ def test_every_family_runs_end_to_end_and_logs_the_scores_of_score(
     (samples,) = found["samples"].values()
     logged = scores_of_samples(samples)
     splits = ("inter",) if "nsp" in family else ("intra", "inter")
-    examples = [e for s in splits for e in store.load(s, language, fetched).examples]
+    examples = [e for s in splits for e in store.load(STEREOSET, s, language, fetched).examples]
     examples = [e for e in examples if e.candidates[0].id in logged]
     assert len(examples) == 40
     wanted = score(*load(checkpoints[family]), examples)
@@ -45,16 +46,16 @@ def test_the_results_record_how_was_scored(checkpoints, evaluate):
         family: evaluate(checkpoints[family], [tasks_for(family, "en")], {"exact": True}, limit=2)["config"]
         for family in FAMILIES
     }
-    assert about["masked"]["stereoset"]["scoring"] == {"intra": "masked", "inter": "nsp"}
+    assert about["masked"]["stereoset"]["scoring"] == {"fill": "masked", "follow": "nsp", "whole": "masked"}
     assert about["causal"]["stereoset"] | {"packages": None, "identity": None} == {
-        "scoring": {"intra": "causal", "inter": "causal"},
+        "scoring": {"fill": "causal", "follow": "causal", "whole": "causal"},
         "case": "d",
         "exact": True,
         "architecture": "GPT2LMHeadModel",
         "packages": None,
         "identity": None,
     }
-    assert about["nsp"]["stereoset"]["scoring"] == {"inter": "nsp"}
+    assert about["nsp"]["stereoset"]["scoring"] == {"follow": "nsp"}
     assert set(about["seq2seq"]["stereoset"]["packages"]) >= {"transformers", "torch", "lm-eval-stereoset"}
 
 
@@ -66,7 +67,7 @@ def test_inter_by_pseudo_likelihood_is_said_in_log_and_results(checkpoints, eval
 
 @pytest.mark.parametrize("size", [1, 7, "auto"])
 def test_scores_do_not_depend_on_the_batch_size(checkpoints, fetched, size):
-    examples = store.load("intra", "tr", fetched).examples[:30]
+    examples = store.load(STEREOSET, "intra", "tr", fetched).examples[:30]
     answers = StereoSetHF(str(checkpoints["masked"]), batch_size=size, device="cpu").loglikelihood(
         requests(examples)
     )
@@ -78,7 +79,7 @@ def test_scores_do_not_depend_on_the_batch_size(checkpoints, fetched, size):
 
 def test_a_part_of_the_requests_in_any_order_gets_the_same_answers(checkpoints, fetched):
     model = StereoSetHF(str(checkpoints["masked"]), device="cpu", batch_size="auto")
-    whole = requests(store.load("inter", "en", fetched).examples[:20])
+    whole = requests(store.load(STEREOSET, "inter", "en", fetched).examples[:20])
     answers = dict(zip(map(id, whole), model.loglikelihood(whole), strict=True))
     part = [*whole[::-4], whole[0], whole[0]]  # the harness repeats requests to even out processes
     found = model.loglikelihood(part)
@@ -125,7 +126,7 @@ def test_an_adapter_scores_as_the_model_it_is_merged_into(checkpoints, fetched, 
     import torch
     from peft import LoraConfig, get_peft_model
 
-    examples = [e for s in ("intra", "inter") for e in store.load(s, "en", fetched).examples[:5]]
+    examples = [e for s in ("intra", "inter") for e in store.load(STEREOSET, s, "en", fetched).examples[:5]]
     model, tokenizer = load(checkpoints[family])
     plain = score(model, tokenizer, examples)
     torch.manual_seed(0)
@@ -143,7 +144,7 @@ def test_an_adapter_scores_as_the_model_it_is_merged_into(checkpoints, fetched, 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_half_precision_runs_and_stays_near(checkpoints, fetched, family):
-    examples = store.load("inter", "en", fetched).examples[:8]
+    examples = store.load(STEREOSET, "inter", "en", fetched).examples[:8]
     found, wanted = (
         [
             a[0] / a[1]
@@ -158,7 +159,7 @@ def test_half_precision_runs_and_stays_near(checkpoints, fetched, family):
 
 
 def test_mixed_precision_runs_and_stays_near(checkpoints, fetched):
-    examples = store.load("intra", "en", fetched).examples[:8]
+    examples = store.load(STEREOSET, "intra", "en", fetched).examples[:8]
     found, wanted = (
         [
             a[0]
@@ -269,7 +270,7 @@ def test_intra_with_a_next_sentence_model_is_refused(checkpoints, evaluate):
 
 def test_few_shot_examples_are_refused_not_ignored(checkpoints, fetched):
     model = StereoSetHF(str(checkpoints["causal"]), device="cpu")
-    (first, *_) = requests(store.load("inter", "en", fetched).examples[:1])
+    (first, *_) = requests(store.load(STEREOSET, "inter", "en", fetched).examples[:1])
     first.arguments = ("Answer well. " + first.arguments[0], first.arguments[1])
     with pytest.raises(UserError, match="--num_fewshot"):
         model.loglikelihood([first])

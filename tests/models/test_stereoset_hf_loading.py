@@ -7,6 +7,7 @@ import shutil
 import pytest
 from harness_samples import requests
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness.model import StereoSetHF
@@ -20,7 +21,7 @@ def answers(harness, examples):
 def test_prefix_token_id_is_the_start_token_as_in_the_harness(checkpoints, fetched):
     from lm_eval.models.huggingface import HFLM
 
-    examples = store.load("intra", "en", fetched).examples[:6]
+    examples = store.load(STEREOSET, "intra", "en", fetched).examples[:6]
     folder, options = str(checkpoints["causal"]), {"device": "cpu", "batch_size": 4}
     ours = answers(StereoSetHF(folder, prefix_token_id=7, **options), examples)
     theirs = answers(HFLM(folder, prefix_token_id=7, **options), examples)
@@ -49,7 +50,7 @@ def test_model_args_that_do_not_fit_are_one_line(checkpoints, family, model_args
 def test_a_prefix_token_beyond_the_embeddings_is_one_line(checkpoints, fetched):
     harness = StereoSetHF(str(checkpoints["causal"]), device="cpu", prefix_token_id=10**6)
     with pytest.raises(UserError, match="token id 1000000"):
-        answers(harness, store.load("intra", "en", fetched).examples[:2])
+        answers(harness, store.load(STEREOSET, "intra", "en", fetched).examples[:2])
 
 
 @pytest.mark.parametrize("kind", ["PromptTuningConfig", "PromptEncoderConfig", "PrefixTuningConfig"])
@@ -83,7 +84,7 @@ def test_a_model_that_answers_with_more_positions_than_it_was_given_is_refused(
 
     monkeypatch.setattr(model.transformer, "forward", longer)
     with pytest.raises(UserError, match=r"an input of \d+ tokens with \d+ positions"):
-        score(model, tokenizer, store.load("intra", "en", fetched).examples[:2])
+        score(model, tokenizer, store.load(STEREOSET, "intra", "en", fetched).examples[:2])
 
 
 def test_a_named_tokenizer_class_reads_a_checkpoint_that_does_not_name_it(checkpoints, fetched, tmp_path):
@@ -93,7 +94,7 @@ def test_a_named_tokenizer_class_reads_a_checkpoint_that_does_not_name_it(checkp
     about.chmod(0o644)
     settings = json.loads(about.read_text())
     about.write_text(json.dumps({key: settings[key] for key in settings if key != "tokenizer_class"}))
-    examples = store.load("intra", "en", fetched).examples[:4]
+    examples = store.load(STEREOSET, "intra", "en", fetched).examples[:4]
     named = StereoSetHF(str(folder), device="cpu", tokenizer_class="BertTokenizerFast")
     assert answers(named, examples) == pytest.approx(
         answers(StereoSetHF(str(checkpoints["masked"]), device="cpu"), examples), rel=1e-6
@@ -101,15 +102,15 @@ def test_a_named_tokenizer_class_reads_a_checkpoint_that_does_not_name_it(checkp
 
 
 def test_pairs_that_are_cut_are_counted_in_the_results(checkpoints, fetched, tmp_path):
-    example = store.load("inter", "en", fetched).examples[0].to_dict()
+    example = store.load(STEREOSET, "inter", "en", fetched).examples[0].to_dict()
     example["context"] = "The people " + "very " * 400
     (tmp_path / "inter").mkdir()
     path = tmp_path / "inter" / "en.jsonl"
     path.write_text(json.dumps(example) + "\n", encoding="utf-8")
     harness = StereoSetHF(str(checkpoints["masked"]), device="cpu")
-    answers(harness, store.load("inter", "en", tmp_path).examples)
+    answers(harness, store.load(STEREOSET, "inter", "en", tmp_path).examples)
     assert harness.get_model_info()["stereoset"]["pairs cut to the model's positions"] == 3
-    answers(harness, store.load("inter", "en", fetched).examples[1:3])
+    answers(harness, store.load(STEREOSET, "inter", "en", fetched).examples[1:3])
     assert "pairs cut to the model's positions" not in harness.get_model_info()["stereoset"]
 
 

@@ -5,9 +5,10 @@ from functools import cache
 
 import numpy as np
 import torch
+from stereoset_numbers import summarise
 
-from lm_eval_stereoset.benchmarks.stereoset.example import Candidate, Example
-from lm_eval_stereoset.benchmarks.stereoset.metrics import COLUMNS, outcomes, summarise
+from lm_eval_stereoset.benchmarks.stereoset.example import LABELS, Candidate, Example
+from lm_eval_stereoset.benchmarks.stereoset.metrics import outcomes
 
 SENTENCES = [
     "The chess player was hispanic.",
@@ -30,7 +31,7 @@ def inter(number: int, context: str, *sentences: str) -> Example:
 def _example(number, context, contents) -> Example:
     candidates = tuple(
         Candidate(f"{number}-{label}", label, sentence, word)
-        for label, (sentence, word) in zip(COLUMNS, contents, strict=True)
+        for label, (sentence, word) in zip(LABELS, contents, strict=True)
     )
     return Example(f"e{number}", "player", "player", "profession", context, candidates)
 
@@ -150,7 +151,7 @@ def seq2seq_model(kind: str, vocabulary: int = 400, seed: int = 0, **changes):
 def summary(scores, examples) -> dict[str, float]:
     """SS, LMS, ICAT of scored examples."""
     table = [
-        [s[e.candidates.index(e.candidate(label))].probability for label in COLUMNS]
+        [s[e.candidates.index(e.candidate(label))].probability for label in LABELS]
         for s, e in zip(scores, examples, strict=True)
     ]
     return summarise(outcomes(np.array(table)), [e.target_original for e in examples])
@@ -182,3 +183,10 @@ def train(model, batches, steps: int, rate: float = 3e-3) -> None:
         optimizer.step()
         optimizer.zero_grad()
     model.eval()
+
+
+def asked(method):
+    """A family's method, taking a benchmark's examples: what it is asked are their questions."""
+    return lambda model, tokenizer, examples, settings: method(
+        model, tokenizer, [example.question for example in examples], settings
+    )

@@ -69,7 +69,7 @@ def test_bert_takes_both_tests_from_one_checkpoint_loaded_once(tmp_path, monkeyp
 
     monkeypatch.setattr(transformers.PreTrainedModel, "from_pretrained", classmethod(counted))
     model, tokenizer = load(tmp_path)
-    assert methods_of(model) == {"intra": "masked", "inter": "nsp"}
+    assert methods_of(model) == {"fill": "masked", "follow": "nsp", "whole": "masked"}
     assert len(score(model, tokenizer, [*INTRA, *INTER])) == 6
     assert loads == ["BertForPreTraining"]
 
@@ -79,13 +79,13 @@ def test_a_next_sentence_head_is_found_though_the_config_does_not_name_it(tmp_pa
     path = tmp_path / "config.json"
     config = json.loads(path.read_text()) | {"architectures": ["BertForMaskedLM"]}
     path.write_text(json.dumps(config))
-    assert methods_of(load(tmp_path)[0]) == {"intra": "masked", "inter": "nsp"}
+    assert methods_of(load(tmp_path)[0]) == {"fill": "masked", "follow": "nsp", "whole": "masked"}
 
 
 def test_a_missing_next_sentence_head_is_never_used(tmp_path):
     bert("BertForMaskedLM", tmp_path)
     model, _ = load(tmp_path)
-    assert methods_of(model) == {"intra": "masked", "inter": "masked"}
+    assert methods_of(model) == {"fill": "masked", "follow": "masked", "whole": "masked"}
     with pytest.raises(UserError, match="no next-sentence head"):
         load(tmp_path, "nsp")
 
@@ -101,7 +101,7 @@ def test_a_missing_masked_head_is_an_error(tmp_path, cls_name, scoring):
 def test_a_checkpoint_with_a_next_sentence_head_only_takes_inter_only(tmp_path):
     bert("BertForNextSentencePrediction", tmp_path)
     model, tokenizer = load(tmp_path)
-    assert methods_of(model) == {"inter": "nsp"}
+    assert methods_of(model) == {"follow": "nsp"}
     assert len(score(model, tokenizer, INTER)) == 3
     with pytest.raises(UserError, match="cannot take the intra-sentence test"):
         score(model, tokenizer, INTRA)

@@ -9,6 +9,7 @@ from scoring_tiny import (
     CAUSAL,
     INTER,
     INTRA,
+    asked,
     assert_golden,
     byte_level,
     causal_model,
@@ -20,6 +21,7 @@ from scoring_tiny import (
     train,
 )
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import causal, prefix_tree
@@ -37,7 +39,7 @@ def tiny_gpt2(shared):
 
 @pytest.fixture(scope="module")
 def english(fetched):
-    return {split: store.load(split, "en", fetched).examples for split in ("intra", "inter")}
+    return {split: store.load(STEREOSET, split, "en", fetched).examples for split in ("intra", "inter")}
 
 
 def mean_log(model, ids, first=1):
@@ -54,7 +56,7 @@ def mean_log(model, ids, first=1):
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_intra_equals_the_golden_scores_at_any_batch_size(tiny_gpt2, english, shared, size):
     examples = english["intra"]
-    scores = causal.score_intra(*tiny_gpt2, examples, Settings(exact=True, batch_size=size))
+    scores = asked(causal.METHODS["fill"])(*tiny_gpt2, examples, Settings(exact=True, batch_size=size))
     assert_golden(scores, examples, golden(shared, "tiny-gpt2", "intra", "GPT2LM"))
 
 
@@ -62,12 +64,14 @@ def test_intra_equals_the_golden_scores_at_any_batch_size(tiny_gpt2, english, sh
 @pytest.mark.parametrize("size", [1, 7, 64])
 def test_inter_equals_the_golden_scores_at_any_batch_size(tiny_gpt2, english, shared, case, size):
     examples = english["inter"] if size == 64 else english["inter"][::10]
-    scores = causal.score_inter(*tiny_gpt2, examples, Settings(case=case, exact=True, batch_size=size))
+    scores = asked(causal.METHODS["follow"])(
+        *tiny_gpt2, examples, Settings(case=case, exact=True, batch_size=size)
+    )
     assert_golden(scores, examples, golden(shared, "tiny-gpt2", "inter", f"GPT2LM_{case}"))
 
 
 def test_default_of_case_d_has_nothing_to_correct_and_equals_the_golden_scores(tiny_gpt2, english, shared):
-    scores = causal.score_inter(*tiny_gpt2, english["inter"][:300], Settings())
+    scores = asked(causal.METHODS["follow"])(*tiny_gpt2, english["inter"][:300], Settings())
     assert_golden(scores, english["inter"][:300], golden(shared, "tiny-gpt2", "inter", "GPT2LM_d"))
 
 
@@ -82,7 +86,7 @@ def test_exact_mgpt_starts_with_a_piece_scores_its_end_token_and_counts_one_toke
         ]
 
     for example, found in zip(
-        INTRA, causal.score_intra(model, tokenizer, INTRA, Settings(exact=True)), strict=True
+        INTRA, asked(causal.METHODS["fill"])(model, tokenizer, INTRA, Settings(exact=True)), strict=True
     ):
         for candidate, score in zip(example.candidates, found, strict=True):
             ids = tokenizer(candidate.sentence)["input_ids"]
@@ -90,7 +94,7 @@ def test_exact_mgpt_starts_with_a_piece_scores_its_end_token_and_counts_one_toke
             assert score.tokens == len(ids)
             assert score.log_score == pytest.approx(sum(exact_logs(ids)), rel=1e-5)
     for example, found in zip(
-        INTER, causal.score_inter(model, tokenizer, INTER, Settings(exact=True)), strict=True
+        INTER, asked(causal.METHODS["follow"])(model, tokenizer, INTER, Settings(exact=True)), strict=True
     ):
         context = example.context if example.context[-1] in ".!?" else example.context + "."
         n = len(tokenizer(context)["input_ids"])  # </s> included
@@ -116,10 +120,10 @@ def test_default_agrees_with_the_log_likelihoods_of_the_harness(kind, add_bos):
         requests = [Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(pairs)]
         return [value for value, _ in harness.loglikelihood(requests, disable_tqdm=True)]
 
-    scores = causal.score_intra(model, tokenizer, INTRA, Settings())
+    scores = asked(causal.METHODS["fill"])(model, tokenizer, INTRA, Settings())
     wanted = sums([("", c.sentence) for e in INTRA for c in e.candidates])
     assert [s.log_score for triple in scores for s in triple] == pytest.approx(wanted, rel=1e-5)
-    scores = causal.score_inter(model, tokenizer, INTER, Settings())
+    scores = asked(causal.METHODS["follow"])(model, tokenizer, INTER, Settings())
     dotted = ["Many people live in Ethiopia.", "Is it so.", "Kaffee mit Milch!"]
     wanted = sums([(a, " " + c.sentence) for a, e in zip(dotted, INTER, strict=True) for c in e.candidates])
     assert [s.log_score for triple in scores for s in triple] == pytest.approx(wanted, rel=1e-5)
@@ -156,7 +160,7 @@ def test_every_token_is_read_behind_exactly_its_own_sentence(monkeypatch, kind):
     monkeypatch.setattr(
         prefix_tree, "_with_other_strangers", lambda row: row
     )  # the self-test's own sentences
-    seen = reads_of(monkeypatch, lambda: causal.score_intra(model, tokenizer, INTRA, Settings()))
+    seen = reads_of(monkeypatch, lambda: asked(causal.METHODS["fill"])(model, tokenizer, INTRA, Settings()))
     wanted = set()
     for sentence in (c.sentence for e in INTRA for c in e.candidates):
         ids = (tokenizer.bos_token_id, *tokenizer(sentence)["input_ids"])
@@ -171,7 +175,9 @@ def test_case_d_reads_the_candidate_only_and_its_context_runs_once(monkeypatch):
     )  # the self-test's own sentences
     fed = []
     model.transformer.register_forward_pre_hook(lambda _, args: fed.append(args[0].numel()))
-    seen = reads_of(monkeypatch, lambda: causal.score_inter(model, tokenizer, INTER[:1], Settings()))
+    seen = reads_of(
+        monkeypatch, lambda: asked(causal.METHODS["follow"])(model, tokenizer, INTER[:1], Settings())
+    )
     ids = [tokenizer(f"{INTER[0].context} {c.sentence}")["input_ids"] for c in INTER[0].candidates]
     n = len(tokenizer(INTER[0].context)["input_ids"])
     probe = {(tuple(s[:i]), s[i]) for s in ids for i in range(1, len(s))}  # the self-test reads all positions
@@ -197,7 +203,7 @@ def test_packed_rows_give_what_plain_passes_give(kind, attention, monkeypatch):
     monkeypatch.setattr(
         prefix_tree, "_read", lambda m, rows, *rest: layouts.append(rows) or read(m, rows, *rest)
     )
-    scores = causal.score_intra(model, tokenizer, INTRA, Settings())
+    scores = asked(causal.METHODS["fill"])(model, tokenizer, INTRA, Settings())
     for example, triple in zip(INTRA, scores, strict=True):
         for candidate, score in zip(example.candidates, triple, strict=True):
             ids = [tokenizer.bos_token_id, *tokenizer(candidate.sentence)["input_ids"]]
@@ -208,7 +214,7 @@ def test_packed_rows_give_what_plain_passes_give(kind, attention, monkeypatch):
 
 def test_a_window_shorter_than_the_texts_is_respected():
     tokenizer, model = byte_level(), causal_model("mistral", sliding_window=5)
-    scores = causal.score_intra(model, tokenizer, INTRA, Settings())
+    scores = asked(causal.METHODS["fill"])(model, tokenizer, INTRA, Settings())
     ids = [tokenizer.bos_token_id, *tokenizer(INTRA[2].candidates[0].sentence)["input_ids"]]
     assert len(ids) > 6
     assert scores[2][0].log_score / scores[2][0].tokens == pytest.approx(mean_log(model, ids), rel=1e-5)
@@ -217,7 +223,7 @@ def test_a_window_shorter_than_the_texts_is_respected():
 def test_a_model_that_misreads_packed_rows_is_given_plain_ones(monkeypatch):
     """As if its attention ignored our mask: the self-test notices, and the scores stay right."""
     tokenizer, model = byte_level(), causal_model("llama")
-    wanted = causal.score_intra(model, tokenizer, INTRA, Settings())
+    wanted = asked(causal.METHODS["fill"])(model, tokenizer, INTRA, Settings())
     inner = prefix_tree.tree_inputs
 
     def without_mask(*args):
@@ -229,7 +235,7 @@ def test_a_model_that_misreads_packed_rows_is_given_plain_ones(monkeypatch):
         return inputs
 
     monkeypatch.setattr(prefix_tree, "tree_inputs", without_mask)
-    found = causal.score_intra(model, tokenizer, INTRA, Settings())
+    found = asked(causal.METHODS["fill"])(model, tokenizer, INTRA, Settings())
     for a, b in zip(wanted, found, strict=True):
         assert [s.log_score for s in a] == pytest.approx([s.log_score for s in b], rel=1e-5)
 
@@ -253,11 +259,11 @@ def test_pack_rows_lays_every_sequence_out_whatever_the_capacity():
 def test_order_and_neighbours_of_examples_do_not_matter(tiny_gpt2, english):
     examples = english["intra"][:200]
     shuffled = random.Random(1).sample(examples, len(examples))
-    once = causal.score_intra(*tiny_gpt2, examples, Settings())
-    again = causal.score_intra(*tiny_gpt2, shuffled, Settings())
+    once = asked(causal.METHODS["fill"])(*tiny_gpt2, examples, Settings())
+    again = asked(causal.METHODS["fill"])(*tiny_gpt2, shuffled, Settings())
     by_id = {e.id: s for e, s in zip(shuffled, again, strict=True)}
     assert [by_id[e.id] for e in examples] == once
-    few = causal.score_intra(*tiny_gpt2, examples[:20], Settings(batch_size=3))
+    few = asked(causal.METHODS["fill"])(*tiny_gpt2, examples[:20], Settings(batch_size=3))
     for a, b in zip(few, once, strict=False):
         assert [s.log_score for s in a] == pytest.approx([s.log_score for s in b], rel=1e-5)
 
@@ -265,7 +271,7 @@ def test_order_and_neighbours_of_examples_do_not_matter(tiny_gpt2, english):
 def test_the_model_is_left_as_it_was():
     model = causal_model("gpt2")
     before = [type(module) for module in model.modules()]
-    causal.score_intra(model, byte_level(), INTRA, Settings())
+    asked(causal.METHODS["fill"])(model, byte_level(), INTRA, Settings())
     assert [type(module) for module in model.modules()] == before
 
 
@@ -297,7 +303,10 @@ def test_a_planted_bias_is_found(kind, preferred, ss):
         [{"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"], "labels": labels}],
         60,
     )
-    for examples, function in ((intras, causal.score_intra), (inters, causal.score_inter)):
+    for examples, function in (
+        (intras, asked(causal.METHODS["fill"])),
+        (inters, asked(causal.METHODS["follow"])),
+    ):
         result = summary(function(model, tokenizer, examples, Settings()), examples)
         assert (result["ss"], result["lms"]) == (ss, 100.0)
 
@@ -308,7 +317,7 @@ def test_a_planted_bias_is_found(kind, preferred, ss):
 def test_a_text_longer_than_the_models_positions_is_refused_by_name():
     long = intra(7, "The chess player was BLANK, " * 30, "hispanic", "asian", "fox")
     with pytest.raises(UserError, match=r"e7.*tokens, the model has 128 positions"):
-        causal.score_intra(causal_model("gpt2"), byte_level(), [*INTRA, long], Settings())
+        asked(causal.METHODS["fill"])(causal_model("gpt2"), byte_level(), [*INTRA, long], Settings())
 
 
 def test_a_text_that_just_fits_is_scored():
@@ -318,7 +327,7 @@ def test_a_text_that_just_fits_is_scored():
     example = intra(8, tokenizer.decode(ids).replace("Cats", "BLANK", 1), "Cats", "Cats", "Cats")
     length = len(tokenizer(example.candidates[0].sentence)["input_ids"])
     assert length == 128
-    score = causal.score_intra(model, tokenizer, [example], Settings())[0][0]
+    score = asked(causal.METHODS["fill"])(model, tokenizer, [example], Settings())[0][0]
     assert score.tokens == length
 
 
@@ -329,4 +338,4 @@ def test_an_unknown_case_is_refused():
 
 def test_a_tokenizer_without_start_token_is_refused():
     with pytest.raises(UserError, match="neither a BOS nor an EOS"):
-        causal.score_intra(causal_model("gpt2"), byte_level(bos=False), INTRA, Settings())
+        asked(causal.METHODS["fill"])(causal_model("gpt2"), byte_level(bos=False), INTRA, Settings())

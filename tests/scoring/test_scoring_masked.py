@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 from masked_tiny import KINDS, masked_model, piece, tokenizer_for
-from scoring_tiny import INTER, INTRA, assert_golden, golden, inter, intra, summary
+from scoring_tiny import INTER, INTRA, asked, assert_golden, golden, inter, intra, summary
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import load, masked, score
@@ -21,7 +22,7 @@ def tiny_bert(shared):
 
 @pytest.fixture(scope="module")
 def english(fetched):
-    return store.load("intra", "en", fetched).examples
+    return store.load(STEREOSET, "intra", "en", fetched).examples
 
 
 def probability(model, ids, position, token) -> float:
@@ -58,7 +59,7 @@ def test_default_differs_from_the_golden_scores_only_where_blanks_are_glued_or_d
 
 @pytest.mark.parametrize("language", ["de", "fr", "es", "tr"])
 def test_other_languages_score_and_default_agrees_with_exact_nearly_everywhere(tiny_bert, fetched, language):
-    examples = store.load("intra", language, fetched).examples[::4]
+    examples = store.load(STEREOSET, "intra", language, fetched).examples[::4]
     default, exact = (
         np.array([[s.log_score for s in triple] for triple in score(*tiny_bert, examples, exact=exact)])
         for exact in (False, True)
@@ -133,7 +134,7 @@ def test_positions_masked_and_tokens_read(kind, case):
         context = " ".join([*before, "BLANK"]) + after[-1]
     example = intra(1, context, "".join(word), "un" + "able", "it")
     steps = expected_steps(kind, tokenizer, before, word, after, initial)
-    seen = inputs_of(model, lambda: masked.score_intra(model, tokenizer, [example], Settings()))
+    seen = inputs_of(model, lambda: asked(masked.METHODS["fill"])(model, tokenizer, [example], Settings()))
     for line, _, _ in steps:
         assert line in [tokenizer.convert_ids_to_tokens(ids) for ids in seen]
     lines = [tokenizer.convert_tokens_to_ids(line) for line, _, _ in steps]
@@ -141,7 +142,7 @@ def test_positions_masked_and_tokens_read(kind, case):
         probability(model, ids, position, tokenizer.convert_tokens_to_ids(token))
         for ids, (_, position, token) in zip(lines, steps, strict=True)
     ]
-    found = masked.score_intra(model, tokenizer, [example], Settings())[0][0]
+    found = asked(masked.METHODS["fill"])(model, tokenizer, [example], Settings())[0][0]
     assert found.tokens == 1
     assert found.probability == pytest.approx(np.mean(plain), rel=1e-5)
 
@@ -197,7 +198,7 @@ def test_inputs_that_candidates_share_run_once(monkeypatch):
     monkeypatch.setattr(
         masked, "run_batches", lambda given, *rest: lengths.extend(given) or run(given, *rest)
     )
-    masked.score_intra(model, tokenizer, [example], Settings())
+    asked(masked.METHODS["fill"])(model, tokenizer, [example], Settings())
     assert len(masked.unmasking_reads(tokenizer, [example]).inputs) == 5
     assert lengths == [7, 8]  # all three words masked; "his" and the mask
 
@@ -213,7 +214,7 @@ def test_two_blanks_have_the_same_share_though_their_tokens_differ_in_number():
     model = masked_model("roberta", len(tokenizer))
     log_p = masked.read(model, tokenizer, reads, Settings())
     by_blank = [np.mean([np.exp(log_p[i]) for i in mine if round(1 / reads.weight[i]) == n]) for n in counts]
-    (triple,) = masked.score_intra(model, tokenizer, [example], Settings())
+    (triple,) = asked(masked.METHODS["fill"])(model, tokenizer, [example], Settings())
     assert triple[0].probability == pytest.approx(np.mean(by_blank), rel=1e-6)
     assert triple[0].probability != pytest.approx(np.exp(log_p[mine]).mean(), rel=1e-4)
 
@@ -233,7 +234,7 @@ def test_two_blanks_are_unmasked_in_step_and_both_read():
     plain = [
         probability(model, reads.inputs[reads.source[i]], reads.position[i], reads.token[i]) for i in range(4)
     ]
-    found = masked.score_intra(model, tokenizer, [example], Settings())[0][0]
+    found = asked(masked.METHODS["fill"])(model, tokenizer, [example], Settings())[0][0]
     assert found.probability == pytest.approx(np.mean(plain), rel=1e-5)
 
 

@@ -111,9 +111,9 @@ def test_a_value_that_was_never_written_is_an_error_naming_the_candidate(monkeyp
 def test_a_score_that_is_none_is_refused(log_score, tokens, message):
     good = CandidateScore(-1.0, 2)
     with pytest.raises(UserError, match=f"example e1, candidate 1-anti-stereotype: .*{message}"):
-        checked(INTRA[0], (good, CandidateScore(log_score, tokens), good))
+        checked(INTRA[0].question, (good, CandidateScore(log_score, tokens), good))
 
 
 def test_a_ratio_of_probabilities_may_be_above_1():
     good = (CandidateScore(0.5, 1),) * 3
-    assert checked(INTRA[0], good, ratio=True) == good
+    assert checked(INTRA[0].question, good, ratio=True) == good

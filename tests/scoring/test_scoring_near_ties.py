@@ -2,9 +2,10 @@
 
 import pytest
 import torch
-from scoring_tiny import INTER, INTRA, byte_level, causal_model, inter, intra
+from scoring_tiny import INTER, INTRA, asked, byte_level, causal_model, inter, intra
 
 from lm_eval_stereoset import scoring
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import (
@@ -35,14 +36,14 @@ def triple(*logs, tokens=1):
     ],
 )
 def test_what_a_near_tie_is(logs, exact, near):
-    assert is_near_tie(INTRA[0], triple(*logs), exact) is near
-    assert is_near_tie(INTRA[0], triple(*logs, tokens=7), exact) is near  # means, not sums
+    assert is_near_tie(INTRA[0].question, triple(*logs), exact) is near
+    assert is_near_tie(INTRA[0].question, triple(*logs, tokens=7), exact) is near  # means, not sums
 
 
 def test_equal_candidates_tie_by_right():
     example = inter(1, "So it is.", "Cats.", "Cats.", "Milch.")
-    assert not is_near_tie(example, triple(-2.0, -2.0, -1.0), False)
-    assert is_near_tie(example, triple(-2.0, -2.0, -2.0), False)
+    assert not is_near_tie(example.question, triple(-2.0, -2.0, -1.0), False)
+    assert is_near_tie(example.question, triple(-2.0, -2.0, -2.0), False)
 
 
 def test_only_near_ties_are_scored_again_each_alone(monkeypatch):
@@ -55,12 +56,10 @@ def test_only_near_ties_are_scored_again_each_alone(monkeypatch):
         logs = {"e1": (-1.0, -2.0, -3.0), "e2": (-2.0, -2.0 + noise, -3.0), "e3": (-1.0, -5.0 - noise, -5.0)}
         return [triple(*logs[e.id]) for e in examples]
 
-    monkeypatch.setattr(
-        scoring, "family_module", lambda _: type("Family", (), {"score_intra": staticmethod(noisy)})
-    )
-    found = score_with(
-        {"intra": "any"}, causal_model("gpt2"), byte_level(), INTRA, Settings(case="c", batch_size=64)
-    )
+    monkeypatch.setattr(scoring, "method_for", lambda family, kind: noisy)
+    questions = [example.question for example in INTRA]
+    settings = Settings(case="c", batch_size=64)
+    found = score_with({"fill": "any"}, causal_model("gpt2"), byte_level(), questions, settings)
     assert calls == [(["e1", "e2", "e3"], 64, "c"), (["e2"], 1, "c"), (["e3"], 1, "c")]
     assert [[s.log_score for s in t] for t in found] == [[-1, -2, -3], [-2, -2, -3], [-1, -5, -5]]
 
@@ -69,12 +68,12 @@ def test_near_ties_of_a_real_head_have_the_same_bits_in_any_batch(shared, fetche
     model, tokenizer = load(shared / "golden" / "models" / "tiny-bert")
     with torch.no_grad():
         model.cls.seq_relationship.weight /= 1000  # scores of all candidates lie close together
-    examples = store.load("inter", "en", fetched).examples[:150]
+    examples = store.load(STEREOSET, "inter", "en", fetched).examples[:150]
     found = [score(model, tokenizer, examples, batch_size=size) for size in (1, 7, 64)]
     near = [
         i
         for i, example in enumerate(examples)
-        if all(is_near_tie(example, scores[i], False) for scores in found)
+        if all(is_near_tie(example.question, scores[i], False) for scores in found)
     ]
     assert len(near) > 20
     for other in found[1:]:
@@ -92,9 +91,9 @@ def test_exact_probabilities_are_rounded_to_float32_as_the_authors_program_does(
     model, tokenizer = load(shared / "golden" / "models" / "tiny-bert")
     with torch.no_grad():
         model.cls.seq_relationship.bias += torch.tensor([30.0, 0.0])
-    exact = next_sentence.score_inter(model, tokenizer, INTER[:1], Settings(exact=True))[0]
+    exact = asked(next_sentence.METHODS["follow"])(model, tokenizer, INTER[:1], Settings(exact=True))[0]
     assert [s.probability for s in exact] == [1.0, 1.0, 1.0]
-    default = next_sentence.score_inter(model, tokenizer, INTER[:1], Settings())[0]
+    default = asked(next_sentence.METHODS["follow"])(model, tokenizer, INTER[:1], Settings())[0]
     assert len({s.log_score for s in default}) == 3
     assert all(-1e-9 < s.log_score < 0 for s in default)
 

@@ -7,6 +7,7 @@ import torch
 from masked_tiny import tokenizer_for
 from scoring_tiny import INTER, INTRA, assert_golden, golden, inter, summary
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import load, next_sentence, score
@@ -16,7 +17,7 @@ from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, new_head
 
 @pytest.fixture(scope="module")
 def english(fetched):
-    return store.load("inter", "en", fetched).examples
+    return store.load(STEREOSET, "inter", "en", fetched).examples
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def test_bert_reads_the_raw_pair_with_token_types(models):
 @pytest.mark.parametrize("name", ["tiny-bert", "tiny-gpt2-nsp", "tiny-t5-nsp", "tiny-mt5-nsp"])
 @pytest.mark.parametrize("language", ["de", "fr", "es", "tr"])
 def test_other_languages_have_finite_scores(models, fetched, name, language):
-    examples = store.load("inter", language, fetched).examples[::40]
+    examples = store.load(STEREOSET, "inter", language, fetched).examples[::40]
     for triple in score(*models[name], examples):
         assert all(0 < s.probability < 1 for s in triple)
 
@@ -160,7 +161,7 @@ def test_a_pair_longer_than_the_positions_is_cut_longest_first_and_counted(model
             found = score(model, tokenizer, [INTER[0], long])
         assert "3 of 6 pairs are longer than the model has positions" in caplog.text
         caplog.clear()
-        assert next_sentence.cut_pairs(model, tokenizer, [INTER[0], long]) == 3
+        assert next_sentence.cut_pairs(model, tokenizer, [INTER[0].question, long.question]) == 3
         (alone,) = score(model, tokenizer, [INTER[0]])
         assert [s.log_score for s in found[0]] == pytest.approx([s.log_score for s in alone], rel=1e-5)
         pairs = [(long.context, c.sentence) for c in long.candidates]
@@ -190,6 +191,5 @@ def test_a_prefix_that_pushes_a_pair_over_the_length_of_training_cuts_nothing(mo
     assert next_sentence.fitting(limited, tokenizer, [pair]) == [whole]
 
 
-def test_the_family_module_itself_refuses_intra():
-    with pytest.raises(UserError, match="inter-sentence test only"):
-        next_sentence.score_intra(None, None, INTRA, None)
+def test_the_family_answers_one_kind_of_question_only():
+    assert list(next_sentence.METHODS) == ["follow"]

@@ -10,6 +10,7 @@ from scoring_tiny import (
     INTER,
     INTRA,
     SEQ2SEQ,
+    asked,
     assert_golden,
     byte_level,
     golden,
@@ -21,6 +22,7 @@ from scoring_tiny import (
     train,
 )
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import seq2seq
@@ -43,7 +45,7 @@ def golden_models(shared):
 
 @pytest.fixture(scope="module")
 def english(fetched):
-    return {split: store.load(split, "en", fetched).examples for split in ("intra", "inter")}
+    return {split: store.load(STEREOSET, split, "en", fetched).examples for split in ("intra", "inter")}
 
 
 def tokenizer_for(kind: str):
@@ -72,7 +74,9 @@ def test_intra_equals_the_golden_scores_at_any_batch_size(
     golden_models, english, shared, name, variant, size
 ):
     examples = english["intra"][:: {1: 40, 7: 8, 64: 1}[size]]
-    scores = seq2seq.score_intra(*golden_models[name], examples, Settings(exact=True, batch_size=size))
+    scores = asked(seq2seq.METHODS["fill"])(
+        *golden_models[name], examples, Settings(exact=True, batch_size=size)
+    )
     assert_golden(scores, examples, golden(shared, name, "intra", variant))
 
 
@@ -82,7 +86,9 @@ def test_inter_equals_the_golden_scores_in_both_modes(
     golden_models, english, shared, name, variant, size, exact
 ):
     examples = english["inter"][:: {1: 20, 7: 8, 64: 1}[size]]
-    scores = seq2seq.score_inter(*golden_models[name], examples, Settings(exact=exact, batch_size=size))
+    scores = asked(seq2seq.METHODS["follow"])(
+        *golden_models[name], examples, Settings(exact=exact, batch_size=size)
+    )
     assert_golden(scores, examples, golden(shared, name, "inter", variant))
 
 
@@ -101,7 +107,7 @@ def test_default_intra_equals_the_golden_scores_wherever_the_inputs_are_the_same
         == [q for q, o in zip(correct, own, strict=True) if o == owner]
     }
     assert 0.9 < len(same) / (3 * len(examples)) < 1
-    scores = seq2seq.score_intra(model, tokenizer, examples, Settings())
+    scores = asked(seq2seq.METHODS["fill"])(model, tokenizer, examples, Settings())
     expected = golden(shared, name, "intra", variant)
     for owner in same:
         candidate = examples[owner // 3].candidates[owner % 3]
@@ -164,7 +170,7 @@ def test_two_gaps_have_a_sentinel_each():
     queries, _ = seq2seq.sentinel_steps(model, tokenizer, [example])
     marks = [t for t in pieces(tokenizer, queries[0].encoder) if t.startswith("<extra")]
     assert marks == ["<extra_id_0>", "<extra_id_1>"]
-    assert len(seq2seq.score_intra(model, tokenizer, [example], Settings())[0]) == 3
+    assert len(asked(seq2seq.METHODS["fill"])(model, tokenizer, [example], Settings())[0]) == 3
 
 
 def test_a_word_glued_to_its_neighbour_is_read_as_the_sentence_has_it():
@@ -212,7 +218,7 @@ def test_mbart_decoders_begin_with_the_language_that_ends_the_labels():
     tokenizer, model = byte_level(mask=True), seq2seq_model("mbart")
     assert seq2seq._shifted(model, [7, 8, 1, 399]) == (399, 7, 8, 1)
     assert seq2seq._shifted(seq2seq_model("bart"), [0, 7, 8, 1]) == (1, 0, 7, 8)
-    assert len(seq2seq.score_inter(model, tokenizer, INTER, Settings())) == len(INTER)
+    assert len(asked(seq2seq.METHODS["follow"])(model, tokenizer, INTER, Settings())) == len(INTER)
 
 
 @pytest.mark.parametrize("kind", SEQ2SEQ)
@@ -222,13 +228,13 @@ def test_scores_equal_the_plain_computation(kind, size):
     make = seq2seq.mask_steps if kind in ("bart", "mbart") else seq2seq.sentinel_steps
     queries, owners = make(model, tokenizer, INTRA)
     logs = [plain(model, query)[0] for query in queries]
-    scores = seq2seq.score_intra(model, tokenizer, INTRA, Settings(batch_size=size))
+    scores = asked(seq2seq.METHODS["fill"])(model, tokenizer, INTRA, Settings(batch_size=size))
     for owner in range(9):
         wanted = np.mean([np.exp(log) for log, o in zip(logs, owners, strict=True) if o == owner])
         assert scores[owner // 3][owner % 3].probability == pytest.approx(wanted, rel=1e-5)
     answers = seq2seq.mask_answers if kind in ("bart", "mbart") else seq2seq.sentinel_answers
     wanted = [np.exp(np.mean(plain(model, query))) for query in answers(model, tokenizer, INTER)]
-    scores = seq2seq.score_inter(model, tokenizer, INTER, Settings(batch_size=size))
+    scores = asked(seq2seq.METHODS["follow"])(model, tokenizer, INTER, Settings(batch_size=size))
     assert [s.probability for triple in scores for s in triple] == pytest.approx(wanted, rel=1e-5)
 
 
@@ -250,14 +256,17 @@ def test_each_encoder_input_runs_once_and_the_beginning_of_its_answers_too():
     model.get_decoder().register_forward_pre_hook(
         lambda _, a, k: decoded.append(tuple(k["input_ids"].shape)), with_kwargs=True
     )
-    seq2seq.score_inter(model, tokenizer, INTER, Settings())
+    asked(seq2seq.METHODS["follow"])(model, tokenizer, INTER, Settings())
     longest = max(len(tokenizer(c.sentence)["input_ids"]) - 1 for e in INTER for c in e.candidates)
     assert encoded == [1, 3]  # one for the comparison of the head
     assert decoded[1:] == [(3, 2), (9, longest)]
 
 
 def test_order_of_examples_does_not_matter(golden_models, english):
-    for function, split in ((seq2seq.score_intra, "intra"), (seq2seq.score_inter, "inter")):
+    for function, split in (
+        (asked(seq2seq.METHODS["fill"]), "intra"),
+        (asked(seq2seq.METHODS["follow"]), "inter"),
+    ):
         examples = english[split][:100]
         shuffled = random.Random(1).sample(examples, len(examples))
         once = function(*golden_models["tiny-t5"], examples, Settings())
@@ -302,7 +311,10 @@ def test_a_planted_bias_is_found(kind, preferred, ss):
         }
         batches += [{**inputs, "labels": labels}] * weight.get(label, 1)
     train(model, random.Random(0).sample(batches, len(batches)), 12 * len(batches), 3e-3)
-    for examples, function in ((intras, seq2seq.score_intra), (inters, seq2seq.score_inter)):
+    for examples, function in (
+        (intras, asked(seq2seq.METHODS["fill"])),
+        (inters, asked(seq2seq.METHODS["follow"])),
+    ):
         result = summary(function(model, tokenizer, examples, Settings()), examples)
         assert (result["ss"], result["lms"]) == (ss, 100.0)
 
@@ -312,7 +324,9 @@ def test_a_planted_bias_is_found(kind, preferred, ss):
 
 def test_a_tokenizer_without_sentinel_and_mask_is_refused():
     with pytest.raises(UserError, match=r"neither the sentinel <extra_id_0> nor a mask token"):
-        seq2seq.score_intra(seq2seq_model("t5"), sentinels(with_sentinels=False), INTRA, Settings())
+        asked(seq2seq.METHODS["fill"])(
+            seq2seq_model("t5"), sentinels(with_sentinels=False), INTRA, Settings()
+        )
 
 
 @pytest.mark.parametrize(("kind", "tokenizer"), [("t5", sentinels()), ("bart", byte_level(mask=True))])
@@ -322,16 +336,20 @@ def test_a_tokenizer_without_an_end_token_is_refused_on_inter(kind, tokenizer):
     tokenizer.eos_token = None
     model = seq2seq_model(kind, len(tokenizer))
     with pytest.raises(UserError, match=r"no end token.*eos_token"):
-        seq2seq.score_inter(model, tokenizer, [inter(0, "One", "Two.", "Three.", "Four.")], Settings())
+        asked(seq2seq.METHODS["follow"])(
+            model, tokenizer, [inter(0, "One", "Two.", "Three.", "Four.")], Settings()
+        )
 
 
 def test_a_text_longer_than_the_models_positions_is_refused_by_name():
     long = inter(7, "The chess player was thin, " * 30, "hispanic", "asian", "fox")
     with pytest.raises(UserError, match=r"e7 has \d+ tokens, the model has 128 positions"):
-        seq2seq.score_inter(seq2seq_model("bart"), byte_level(mask=True), [*INTER, long], Settings())
+        asked(seq2seq.METHODS["follow"])(
+            seq2seq_model("bart"), byte_level(mask=True), [*INTER, long], Settings()
+        )
 
 
 def test_exact_refuses_a_model_that_answers_with_the_end(monkeypatch):
     monkeypatch.setattr(seq2seq, "most_probable_first", lambda _, encoders, *rest: [1] * len(encoders))
     with pytest.raises(UserError, match="e1: the model answers the gap with </s> at once"):
-        seq2seq.score_intra(seq2seq_model("t5"), sentinels(), INTRA[:1], Settings(exact=True))
+        asked(seq2seq.METHODS["fill"])(seq2seq_model("t5"), sentinels(), INTRA[:1], Settings(exact=True))

@@ -5,6 +5,7 @@ import shutil
 import pytest
 from scoring_tiny import INTRA, byte_level, causal_model
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.cli import main
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import load, score
@@ -56,7 +57,11 @@ def test_real_tokenizers_pass_in_all_languages(shared, fetched, name):
 
     tokenizer = AutoTokenizer.from_pretrained(shared / "golden" / "models" / name)
     for language in ("en", "de", "fr", "es", "tr"):
-        texts = [c.sentence for e in store.load("intra", language, fetched).examples for c in e.candidates]
+        texts = [
+            c.sentence
+            for e in store.load(STEREOSET, "intra", language, fetched).examples
+            for c in e.candidates
+        ]
         refuse_useless_tokenizer(tokenizer, texts, name)
 
 

@@ -3,8 +3,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from stereoset_numbers import draw, summarise
 
-from lm_eval_stereoset.benchmarks.stereoset.metrics import draw, outcomes, summarise
+from lm_eval_stereoset.benchmarks.stereoset.metrics import outcomes
 from lm_eval_stereoset.stats.bootstrap import expanded_tail, p_value_against
 
 

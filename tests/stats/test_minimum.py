@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import stdtrit
+from stereoset_numbers import STATISTICS
 
-from lm_eval_stereoset.benchmarks.stereoset.metrics import STATISTICS, icat, icat_interval_of_errors
+from lm_eval_stereoset.benchmarks.stereoset.metrics import icat, icat_interval_of_errors
 from lm_eval_stereoset.stats import paired
 from lm_eval_stereoset.stats.bootstrap import draw
 from lm_eval_stereoset.stats.minimum import critical_values, interval_of_minimum, squared_distance

@@ -5,16 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from stereoset_numbers import MAIN, STATISTICS, compare, draw, paired_sums
 
-from lm_eval_stereoset.benchmarks.stereoset.metrics import (
-    MAIN,
-    STATISTICS,
-    Outcomes,
-    compare,
-    draw,
-    icat,
-    paired_sums,
-)
+from lm_eval_stereoset.benchmarks.stereoset.metrics import Outcomes, icat
 from lm_eval_stereoset.stats import paired
 
 COMPARED = {name: STATISTICS[name] for name in MAIN}

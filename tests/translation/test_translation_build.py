@@ -11,6 +11,7 @@ from stereoset_translation.source import assemble, strings_of
 from translation_examples import english_examples
 from translation_stand_in import pseudo
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.lines import write_examples
@@ -33,7 +34,7 @@ def test_built_data_is_the_strict_format_with_english_classes(built, tmp_path):
         examples = read_examples(tmp_path / "data" / split / "it.jsonl", split)
         assert examples == [assemble(e, {t: pseudo(t, True) for t in strings_of(e)}) for e in sources]
         assert [e.target_original for e in examples] == [e.target for e in sources]
-        assert store.load(split, "it").provenance.source == "translated in it"
+        assert store.load(STEREOSET, split, "it").provenance.source == "translated in it"
 
 
 def test_built_tasks_run_in_the_harness(built, tmp_path):
@@ -64,12 +65,12 @@ def test_part_of_the_data_is_told_and_named_in_every_result(amazon, translate, e
     assert code == 0
     assert "warning: intra/it is partial: 3 of 16 English examples" in err
     assert "warning: inter/it is partial: 3 of 16 English examples" in err
-    assert store.load("intra", "it").provenance.version == "partial 3 of 16"
-    assert store.load("intra", "it").describe()["version"] == "partial 3 of 16"
+    assert store.load(STEREOSET, "intra", "it").provenance.version == "partial 3 of 16"
+    assert store.load(STEREOSET, "intra", "it").describe()["version"] == "partial 3 of 16"
     assert translate("all", *options, "--backend", "aws")[0] == 0
     code, _, err = translate("build", *options)
     assert (code, err) == (0, "")
-    assert store.load("intra", "it").provenance.version.startswith("sha256:")
+    assert store.load(STEREOSET, "intra", "it").provenance.version.startswith("sha256:")
 
 
 def test_dropped_examples_do_not_make_a_data_set_partial(amazon, translate, english, tmp_path):
@@ -106,7 +107,7 @@ def test_built_in_language_needs_another_name(translate, shared, tmp_path):
     code, out, _ = translate("build", *options, "--as", "de_mine")
     assert code == 0
     assert "intra/de_mine: 2103 examples" in out
-    assert "partial" not in store.load("intra", "de_mine").provenance.version
+    assert "partial" not in store.load(STEREOSET, "intra", "de_mine").provenance.version
     assert "inter/de_mine: 2123 examples" in out
 
 

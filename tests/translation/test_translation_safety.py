@@ -11,7 +11,8 @@ from stereoset_translation.source import assemble, strings_of
 from translation_examples import english_examples
 from translation_stand_in import pseudo
 
-from lm_eval_stereoset.data import store
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
+from lm_eval_stereoset.data import adding
 from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
 
@@ -148,7 +149,7 @@ def test_build_and_data_add_do_not_replace_each_other_unasked(work, translate, t
     own = tmp_path / "own"
     for split, examples in english_examples().items():
         write_examples(own / split / "it.jsonl", examples[:4])
-    store.add(own, "it")
+    adding.add(STEREOSET, own, "it")
     before = snapshot(tmp_path / "data")
     err = one_line(translate("build", *work, "--drop-unresolved"))
     assert "intra/it is there already (added from own, version sha256:" in err
@@ -157,7 +158,7 @@ def test_build_and_data_add_do_not_replace_each_other_unasked(work, translate, t
     assert translate("build", *work, "--drop-unresolved")[0] == 0  # its own it may replace
     before = snapshot(tmp_path / "data")
     with pytest.raises(UserError, match=r"intra/it is there already .translated in it, version"):
-        store.add(own, "it")
+        adding.add(STEREOSET, own, "it")
     assert snapshot(tmp_path / "data") == before
 
 

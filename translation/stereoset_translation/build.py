@@ -4,8 +4,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import Example, parse_example
-from lm_eval_stereoset.data import store
+from lm_eval_stereoset.data import adding, store
 from lm_eval_stereoset.data.lines import encoded, iter_lines
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json
@@ -79,7 +80,7 @@ def _add(
     """Into the data folder, as `stereoset data add` does it: both splits are valid, or none goes in."""
     from lm_eval_stereoset.harness.yaml_tasks import own_task_files
 
-    store.refuse_language(name, folder.path)
+    adding.refuse_language(STEREOSET, name, folder.path)
     place = folder.path.resolve()
     source = f"translated in {place.parent.name or 'a folder'}"
     origins = {}
@@ -92,4 +93,4 @@ def _add(
         if split in partial:
             version = f"partial {len(examples)} of {partial[split]}"
         origins[split] = store.Origin(source, version, f"translate build {place}")
-    return store.take_in(name, data, origins, replace, own_task_files)
+    return adding.take_in(STEREOSET, name, data, origins, replace, own_task_files)

@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lm_eval_stereoset.data.format import split_of
-
 from lm_eval_stereoset.benchmarks.stereoset.census import has_invisible
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.data.lines import damage, visible
@@ -55,7 +53,7 @@ NO_BREAK = re.compile("[\u00a0\u2007\u202f]")
 
 def problems(example: Example, english: Example | None = None) -> list[str]:
     """The kinds of problems of one example; some can only be seen beside its English."""
-    found = set(_blank_problems(example, english)) if split_of(example) == "intra" else set()
+    found = set(_blank_problems(example, english)) if example.split == "intra" else set()
     for column, text in texts(example):
         if not visible(text):
             found.add("empty")

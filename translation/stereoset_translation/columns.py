@@ -8,8 +8,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from lm_eval_stereoset.data.format import split_of
-
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.scoring.questions import BLANK
 
@@ -53,13 +51,13 @@ def put(example: Example, column: str, text: str) -> Example:
 
 
 def texts(example: Example) -> Iterator[tuple[str, str]]:
-    for column in names(split_of(example)):
+    for column in names(example.split):
         yield column, get(example, column)
 
 
 def rebuilt(example: Example) -> Example:
     """Intra: the sentences are the context with BLANK replaced by each word, as the papers made them."""
-    if split_of(example) == "inter":
+    if example.split == "inter":
         return example
     for k, candidate in enumerate(example.candidates, start=1):
         sentence = example.context.replace(BLANK, candidate.word or "")

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from lm_eval_stereoset.data.format import split_of
-
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.benchmarks.stereoset.words import candidate_word
 from lm_eval_stereoset.data import store
@@ -15,7 +14,7 @@ SOURCE_LANGUAGE = "en"
 
 def load_english(data: str | None = None, splits: Iterable[str] = SPLITS) -> dict[str, list[Example]]:
     """StereoSet in English (fetched if need be), or the user's folder with <split>/en.jsonl."""
-    return {split: store.load(split, SOURCE_LANGUAGE, data).examples for split in splits}
+    return {split: store.load(STEREOSET, split, SOURCE_LANGUAGE, data).examples for split in splits}
 
 
 def by_id(data: Mapping[str, Iterable[Example]]) -> dict[str, dict[str, Example]]:
@@ -29,14 +28,14 @@ def translated_columns(split: str) -> list[str]:
 
 def strings_of(example: Example) -> list[str]:
     """The texts of one example that go to the translator, in column order."""
-    return [get(example, column) for column in translated_columns(split_of(example))]
+    return [get(example, column) for column in translated_columns(example.split)]
 
 
 def assemble(english: Example, answers: Mapping[str, str]) -> Example:
     """The English example in the other language. `target_original` stays English: it is the class of
     the multi-class scores, and labels and ids belong to the example in every language."""
     example = replace(english, target_original=english.target)
-    for column in translated_columns(split_of(english)):
+    for column in translated_columns(english.split):
         example = put(example, column, answers[get(english, column)])
     return rebuilt(example)
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from lm_eval_stereoset.data.format import split_of
-
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.questions import BLANK
@@ -209,7 +207,7 @@ def _checked(
         if KINDS[kind].grade == NEVER or (corrections and kind in ("identical_candidates", "blank_count")):
             raise UserError(f"{verdict}, but {KINDS[kind].meaning}")
     for column, text in corrections.items():
-        place = column == "context" and split_of(example) == "intra"
+        place = column == "context" and example.split == "intra"
         if BLANK in text and not (place or (english and BLANK in get(english, column))):
             raise UserError(
                 f"{CORRECTED + column!r} has {BLANK} in it, which belongs into intra contexts only"
