@@ -42,12 +42,14 @@ def clone(shared) -> Path:
 @pytest.fixture(scope="session")
 def fetched(clone, tmp_path_factory) -> Path:
     """A data folder with all ten files, fetched once. Read only."""
-    from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch
+    from lm_eval_stereoset.benchmarks.declaration import Fetch
+    from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
+    from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch_authors
 
     folder = tmp_path_factory.mktemp("fetched")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEREOSET_DATA", str(folder))
-        fetch(clone=clone)
+        fetch_authors(BENCHMARK, Fetch(BENCHMARK.languages, BENCHMARK.splits, clone))
     return folder
 
 

@@ -52,9 +52,7 @@ def table_of(shared, fetched):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("STEREOSET_DATA", str(fetched))
             predictions = read_predictions(path)
-            return evaluate(
-                {s: match(load(s, language).examples, p, path.name) for s, p in predictions.items()}
-            )
+            return evaluate({s: match(load(s, language), p, path.name) for s, p in predictions.items()})
 
     return score
 

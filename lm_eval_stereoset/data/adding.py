@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Fetch
-from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.data.store import (
     Dataset,
     Origin,
@@ -14,6 +13,7 @@ from lm_eval_stereoset.data.store import (
     file_of,
     folder_of,
     journal_of,
+    load,
     note_of,
     provenance_of,
     read_file,

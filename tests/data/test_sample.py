@@ -4,18 +4,17 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from itertools import product
-from pathlib import Path
 
 import pytest
 
-import lm_eval_stereoset.data
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
 from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, SPLITS, Example, read_examples
 from lm_eval_stereoset.benchmarks.stereoset.pickles import frame_to_examples, read_frame
 from lm_eval_stereoset.benchmarks.stereoset.upstream import pickle_path
-from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.scoring.questions import BLANK
 
-SAMPLE = Path(lm_eval_stereoset.data.__file__).parent / "sample"
+SAMPLE = BENCHMARK.sample
+LANGUAGES = BENCHMARK.languages
 FILES = list(product(SPLITS, LANGUAGES))
 
 # Letters beyond ASCII that each language's spelling uses; anything else is a slip of the keyboard.

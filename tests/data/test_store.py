@@ -181,7 +181,7 @@ def test_list_shows_counts_version_and_checksum(real_data, capsys):
     assert main(["data", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 2 + 10
-    assert lines[4].split()[:6] == ["intra", "de", "2103", "79", "883f005", "c02d5740a5fe"]
+    assert lines[4].split()[:7] == ["stereoset", "intra", "de", "2103", "79", "883f005", "c02d5740a5fe"]
 
 
 def test_list_of_an_empty_folder_says_how_to_fill_it(capsys):
@@ -192,7 +192,7 @@ def test_list_of_an_empty_folder_says_how_to_fill_it(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [(("intra", "xx"), "no data for language 'xx'.*stereoset data add"), (("both", "de"), "no split 'both'"),
-     (("intra", "it", "sample"), "the sample has no language 'it'"), (("intra", "de", "/nowhere"), "no file /nowhere")],
+     (("intra", "it", "sample"), "the sample of StereoSet has no language 'it'"), (("intra", "de", "/nowhere"), "no file /nowhere")],
 )  # fmt: skip
 def test_what_is_not_there_is_named(arguments, message):
     with pytest.raises(UserError, match=message):
@@ -201,9 +201,7 @@ def test_what_is_not_there_is_named(arguments, message):
 
 def test_a_damaged_file_does_not_hide_the_others(own_data_folder, capsys):
     for split in ("intra", "inter"):
-        store.save(
-            own_data_folder, split, "it", store.load(STEREOSET, split, "de", "sample").examples, "mine", "1"
-        )
+        store.save(STEREOSET, split, "it", store.load(STEREOSET, split, "de", "sample").examples, "mine", "1")
     path = store.file_in(own_data_folder, "intra", "it")
     path.write_text(path.read_text().replace("stereotype", "stereotyp", 1))
     assert main(["data", "list"]) == 2
