@@ -74,7 +74,8 @@ def aggregations(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Calla
 def aggregate(benchmark: str, asked: HarnessMetric, items: Sequence[Any]) -> float:
     chosen = tuple(tuple(item) for item in items if item is not None)
     declared = benchmarks.find(benchmark)
-    complaint = declared.complaint(columns_of(chosen)) if asked.metric.ideal is not None else None
+    judged = chosen and asked.metric.ideal is not None
+    complaint = declared.complaint(columns_of(chosen)) if judged else None
     if complaint:  # metrics without an ideal, such as the share of ties, say what is wrong
         if asked.metric == declared.metrics[0] and asked.subset is None and not asked.stderr:
             _note_problem(complaint)  # of all the metrics that become NaN, one says why
@@ -93,7 +94,7 @@ def aggregate(benchmark: str, asked: HarnessMetric, items: Sequence[Any]) -> flo
 
 
 def columns_of(chosen: Sequence[Item]) -> np.ndarray:
-    return np.array([item[1:] for item in chosen], dtype=float).reshape(len(chosen), -1)
+    return np.array([item[1:] for item in chosen], dtype=float)
 
 
 def sums_of(chosen: Sequence[Item]) -> np.ndarray:

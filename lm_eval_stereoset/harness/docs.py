@@ -82,11 +82,11 @@ def _without_null(value: Any) -> Any:
 
 def doc_to_text(doc: dict[str, Any]) -> str:
     """Nothing where whole sentences are compared; else the context, which ends as a sentence."""
-    return _requests(doc)[0][0]
+    return requests_of_doc(doc)[0][0]
 
 
 def doc_to_choice(doc: dict[str, Any]) -> list[str]:
-    return [continuation for _, continuation in _requests(doc)]
+    return [continuation for _, continuation in requests_of_doc(doc)]
 
 
 def doc_to_target(doc: dict[str, Any]) -> int:
@@ -95,5 +95,5 @@ def doc_to_target(doc: dict[str, Any]) -> int:
     return labels.index(benchmark_of(doc).labels[0])
 
 
-def _requests(doc: dict[str, Any]) -> list[tuple[str, str]]:
+def requests_of_doc(doc: dict[str, Any]) -> list[tuple[str, str]]:
     return requests_of(example_of_doc(doc, f"document {doc.get('id')}").question)

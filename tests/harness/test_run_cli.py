@@ -296,8 +296,8 @@ def test_a_bug_keeps_its_traceback(run, tiny_models, monkeypatch, bug):
     def broken(*_):
         raise bug
 
-    monkeypatch.setattr("lm_eval_stereoset.harness.docs.requests_of", broken)
-    monkeypatch.setattr("lm_eval_stereoset.harness.task.StereoSetTask.process_results", broken)
+    monkeypatch.setattr("lm_eval_stereoset.harness.docs.requests_of_doc", broken)
+    monkeypatch.setattr("lm_eval_stereoset.harness.task.BenchmarkTask.process_results", broken)
     with pytest.raises(type(bug)):
         run(*model(tiny_models["bos known"]), "--tasks", "stereoset_intra_en", "--limit", "2", *SAMPLE)
 

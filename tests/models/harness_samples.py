@@ -6,7 +6,7 @@ from pathlib import Path
 from lm_eval.api.instance import Instance
 
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
-from lm_eval_stereoset.harness.docs import example_to_doc, requests_of
+from lm_eval_stereoset.harness.docs import example_to_doc, requests_of_doc
 
 
 def requests(examples, language="en") -> list[Instance]:
@@ -14,7 +14,7 @@ def requests(examples, language="en") -> list[Instance]:
     return [
         Instance("loglikelihood", doc, pair, idx, ("stereoset", number, 1))
         for number, doc in enumerate(docs)
-        for idx, pair in enumerate(requests_of(doc))
+        for idx, pair in enumerate(requests_of_doc(doc))
     ]
 
 

@@ -89,10 +89,10 @@ def test_stereoset_run_does_not_run_what_is_in_a_cache(checkpoints, command, tmp
     from lm_eval.api.model import hash_args
 
     from lm_eval_stereoset.benchmarks.stereoset.data import load
-    from lm_eval_stereoset.harness.docs import example_to_doc, requests_of
+    from lm_eval_stereoset.harness.docs import example_to_doc, requests_of_doc
 
     docs = [example_to_doc(STEREOSET, e, "en") for e in load("inter", "en", "sample").examples]
-    keys = [hash_args("loglikelihood", request) for doc in docs for request in requests_of(doc)]
+    keys = [hash_args("loglikelihood", request) for doc in docs for request in requests_of_doc(doc)]
     hostile = pickle.dumps(Hostile(tmp_path / "ran"))
     with sqlite3.connect(tmp_path / "cache_rank0.db") as database:
         database.execute('CREATE TABLE "unnamed" (key TEXT PRIMARY KEY, value BLOB)')
