@@ -68,7 +68,7 @@ def _table(
     return [
         *_aligned([header, *rows], model_of(results)),
         "",
-        f"{benchmark.legend} ±: standard error, by {benchmark.cluster}.",
+        *NOTES.wrap(f"{benchmark.legend} ±: standard error, by {benchmark.cluster}."),
     ]
 
 

@@ -163,7 +163,7 @@ def test_own_data_become_a_task_with_one_command(run, tiny_models, tmp_path, exa
     [
         (
             ["--model", "dummy", "--tasks", "stereoset_intra_xx"],
-            "Tasks not found: stereoset_intra_xx; StereoSet is there in en, de",
+            "Tasks not found: stereoset_intra_xx; `stereoset ls` shows our tasks",
         ),
         (["--model", "hf", "--model_args", "pretrained=no/such", "--tasks", "stereoset_intra_de"], "no/such"),
         (
@@ -191,7 +191,7 @@ def test_own_data_become_a_task_with_one_command(run, tiny_models, tmp_path, exa
         (["--model", "dummy", "--tasks", "stereoset_de", "--log_samples"], "Specify --output_path"),
         (
             ["--model", "dummy", "--tasks", "stereoset_de", "--metadata", "dta=sample"],
-            "--metadata dta=…: unknown to StereoSet's tasks, which take data only",
+            "--metadata dta=…: unknown to these tasks, which take data only (data=sample, or data=FOLDER)",
         ),
         (
             ["--model", "hf", "--model_args", "pretrained=x,scorring=causal", "--tasks", "stereoset_de"],
@@ -221,7 +221,7 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(run, arguments, message):
 
 def test_no_data_and_no_network_names_what_helps(run, monkeypatch):
     monkeypatch.setenv("STEREOSET_MIRROR", "http://127.0.0.1:9")
-    monkeypatch.setattr("lm_eval_stereoset.data.fetch.BACKOFF", 0)
+    monkeypatch.setattr("lm_eval_stereoset.data.download.BACKOFF", 0)
     code, printed = run("--model", "dummy", "--tasks", "stereoset_intra_de")
     assert code == 2
     assert "stereoset data fetch --from CLONE" in printed.err.splitlines()[-1]

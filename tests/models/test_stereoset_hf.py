@@ -62,7 +62,8 @@ def test_the_results_record_how_was_scored(checkpoints, evaluate):
 def test_inter_by_pseudo_likelihood_is_said_in_log_and_results(checkpoints, evaluate, caplog):
     found = evaluate(checkpoints["masked"], ["stereoset_inter_en"], {"scoring": "masked"}, limit=2)
     assert "pseudo-log-likelihood" in caplog.text
-    assert found["config"]["stereoset"]["inter"] == "pseudo-log-likelihood of the candidate given the context"
+    (part,) = found["configs"]["stereoset_inter_en"]["metadata"]["provenance"]["data"]
+    assert "pseudo-log-likelihood of the candidate given the context" in part["scoring"]
 
 
 @pytest.mark.parametrize("size", [1, 7, "auto"])
@@ -264,7 +265,7 @@ def test_a_tokenizer_without_mask_token_is_refused_before_anything_runs(checkpoi
 
 
 def test_intra_with_a_next_sentence_model_is_refused(checkpoints, evaluate):
-    with pytest.raises(UserError, match="cannot take the intra-sentence test"):
+    with pytest.raises(UserError, match="cannot be asked to fill a gap in a sentence"):
         evaluate(checkpoints["nsp"], ["stereoset_en"])
 
 

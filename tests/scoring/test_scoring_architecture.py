@@ -103,7 +103,7 @@ def test_a_checkpoint_with_a_next_sentence_head_only_takes_inter_only(tmp_path):
     model, tokenizer = load(tmp_path)
     assert methods_of(model) == {"follow": "nsp"}
     assert len(score(model, tokenizer, INTER)) == 3
-    with pytest.raises(UserError, match="cannot take the intra-sentence test"):
+    with pytest.raises(UserError, match="cannot be asked to fill a gap in a sentence"):
         score(model, tokenizer, INTRA)
     with pytest.raises(UserError, match="language-model head"):
         load(tmp_path, "masked")

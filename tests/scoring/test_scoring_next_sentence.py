@@ -148,7 +148,7 @@ def _fresh(family, pairs):
 
 
 def test_intra_is_refused_by_a_next_sentence_model(models):
-    with pytest.raises(UserError, match="cannot take the intra-sentence test"):
+    with pytest.raises(UserError, match="cannot be asked to fill a gap in a sentence"):
         score(*models["tiny-gpt2-nsp"], INTRA)
 
 
