@@ -185,6 +185,10 @@ def train(model, batches, steps: int, rate: float = 3e-3) -> None:
     model.eval()
 
 
+def questions_of(examples):
+    return [example.question for example in examples]
+
+
 def asked(method):
     """A family's method, taking a benchmark's examples: what it is asked are their questions."""
     return lambda model, tokenizer, examples, settings: method(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from masked_tiny import KINDS, masked_model, piece, tokenizer_for
-from scoring_tiny import INTER, INTRA, asked, assert_golden, golden, inter, intra, summary
+from scoring_tiny import INTER, INTRA, asked, assert_golden, golden, inter, intra, questions_of, summary
 
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import store
@@ -165,7 +165,9 @@ def inputs_of(model, action) -> list[list[int]]:
 
 def test_a_lone_space_piece_belongs_to_the_word_behind_it():
     tokenizer = tokenizer_for("xlm-roberta")
-    reads = masked.unmasking_reads(tokenizer, [intra(1, "The player was BLANK.", "ñandu", "fox", "it")])
+    reads = masked.unmasking_reads(
+        tokenizer, questions_of([intra(1, "The player was BLANK.", "ñandu", "fox", "it")])
+    )
     first = [
         tokenizer.convert_ids_to_tokens(t)
         for t, owner in zip(reads.token, reads.owner, strict=True)
@@ -180,10 +182,10 @@ def test_real_roberta_tokens_carry_their_leading_space(shared):
     path = shared / "tokenizers" / "roberta_base_tokenizer.json"
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(path), mask_token="<mask>", pad_token="<pad>")
     example = intra(1, "The chess player was BLANK.", "hispanic", "asian", "fox")
-    reads = masked.unmasking_reads(tokenizer, [example])
+    reads = masked.unmasking_reads(tokenizer, questions_of([example]))
     tokens = [tokenizer.convert_ids_to_tokens(t) for t in reads.token]
     assert tokens == ["Ġhis", "panic", "Ġas", "ian", "Ġfox"]
-    exact = masked.unmasking_reads_exact(tokenizer, [example])
+    exact = masked.unmasking_reads_exact(tokenizer, questions_of([example]))
     assert not tokenizer.convert_ids_to_tokens(exact.token[-1]).startswith("Ġ")  # the authors' quirk
 
 
@@ -199,7 +201,7 @@ def test_inputs_that_candidates_share_run_once(monkeypatch):
         masked, "run_batches", lambda given, *rest: lengths.extend(given) or run(given, *rest)
     )
     asked(masked.METHODS["fill"])(model, tokenizer, [example], Settings())
-    assert len(masked.unmasking_reads(tokenizer, [example]).inputs) == 5
+    assert len(masked.unmasking_reads(tokenizer, questions_of([example])).inputs) == 5
     assert lengths == [7, 8]  # all three words masked; "his" and the mask
 
 
@@ -207,7 +209,7 @@ def test_two_blanks_have_the_same_share_though_their_tokens_differ_in_number():
     """In mid-sentence this word has a token more, its leading space: counted by tokens, that BLANK would weigh more."""
     tokenizer = tokenizer_for("roberta")
     example = intra(1, "BLANK are red, BLANK.", "xfox", "yred", "zthin")
-    reads = masked.unmasking_reads(tokenizer, [example])
+    reads = masked.unmasking_reads(tokenizer, questions_of([example]))
     mine = [i for i, owner in enumerate(reads.owner) if owner == 0]
     counts = sorted({round(1 / reads.weight[i]) for i in mine})
     assert len(counts) == 2
@@ -223,7 +225,7 @@ def test_two_blanks_are_unmasked_in_step_and_both_read():
     tokenizer = tokenizer_for("bert")
     model = masked_model("bert", len(tokenizer))
     example = intra(1, "The BLANK was BLANK.", "unable", "fox", "it")
-    reads = masked.unmasking_reads(tokenizer, [example])
+    reads = masked.unmasking_reads(tokenizer, questions_of([example]))
     first = [
         (tokenizer.convert_ids_to_tokens(reads.inputs[s]), p)
         for s, p in zip(reads.source, reads.position, strict=True)
@@ -347,7 +349,7 @@ def test_a_tokenizer_without_mask_token_is_refused(tiny_bert, shared):
 
 def test_a_sentence_longer_than_the_models_positions_is_named(tiny_bert):
     long = intra(9, "The player was BLANK " + "very " * 300 + "good.", "hispanic", "asian", "fox")
-    with pytest.raises(UserError, match=r"of example e9 has .* tokens, the model has 256 positions"):
+    with pytest.raises(UserError, match=r"example e9, .* has .* tokens, the model has 256 positions"):
         score(*tiny_bert, [INTRA[0], long])
 
 

@@ -16,6 +16,7 @@ from scoring_tiny import (
     golden,
     inter,
     intra,
+    questions_of,
     sentinels,
     seq2seq_model,
     summary,
@@ -98,8 +99,8 @@ def test_default_intra_equals_the_golden_scores_wherever_the_inputs_are_the_same
 ):
     model, tokenizer = golden_models[name]
     examples = english["intra"][::5]
-    exact, owners = seq2seq.sentinel_steps_exact(model, tokenizer, examples, Settings())
-    correct, own = seq2seq.sentinel_steps(model, tokenizer, examples)
+    exact, owners = seq2seq.sentinel_steps_exact(model, tokenizer, questions_of(examples), Settings())
+    correct, own = seq2seq.sentinel_steps(model, tokenizer, questions_of(examples))
     same = {
         owner
         for owner in range(3 * len(examples))
@@ -140,7 +141,7 @@ def pieces(tokenizer, ids) -> list[str]:
 
 def test_sentinel_words_are_shown_token_by_token_in_front_of_the_gap():
     tokenizer, model = sentinels(), seq2seq_model("t5")
-    queries, owners = seq2seq.sentinel_steps(model, tokenizer, INTRA)
+    queries, owners = seq2seq.sentinel_steps(model, tokenizer, questions_of(INTRA))
     mark = tokenizer.convert_tokens_to_ids("<extra_id_0>")
     filled = [e.context.replace("BLANK", c.word) for e in INTRA for c in e.candidates]
     longest = 0
@@ -167,7 +168,7 @@ def test_sentinel_words_are_shown_token_by_token_in_front_of_the_gap():
 def test_two_gaps_have_a_sentinel_each():
     tokenizer, model = sentinels(), seq2seq_model("t5")
     example = intra(1, "Cats have BLANK and BLANK claws!", "sharp", "thin", "fox")
-    queries, _ = seq2seq.sentinel_steps(model, tokenizer, [example])
+    queries, _ = seq2seq.sentinel_steps(model, tokenizer, questions_of([example]))
     marks = [t for t in pieces(tokenizer, queries[0].encoder) if t.startswith("<extra")]
     assert marks == ["<extra_id_0>", "<extra_id_1>"]
     assert len(asked(seq2seq.METHODS["fill"])(model, tokenizer, [example], Settings())[0]) == 3
@@ -176,7 +177,7 @@ def test_two_gaps_have_a_sentinel_each():
 def test_a_word_glued_to_its_neighbour_is_read_as_the_sentence_has_it():
     tokenizer, model = sentinels(), seq2seq_model("t5")
     example = intra(1, "Grandmothers BLANKed it.", "dislik", "lik", "claw")
-    queries, owners = seq2seq.sentinel_steps(model, tokenizer, [example])
+    queries, owners = seq2seq.sentinel_steps(model, tokenizer, questions_of([example]))
     for owner, candidate in enumerate(example.candidates):
         whole = tokenizer(candidate.sentence)["input_ids"]
         own = [q for q, o in zip(queries, owners, strict=True) if o == owner]
@@ -187,7 +188,7 @@ def test_a_word_glued_to_its_neighbour_is_read_as_the_sentence_has_it():
 
 def test_mask_models_are_given_the_sentence_up_to_the_gap():
     tokenizer, model = byte_level(mask=True), seq2seq_model("bart")
-    queries, owners = seq2seq.mask_steps(model, tokenizer, INTRA)
+    queries, owners = seq2seq.mask_steps(model, tokenizer, questions_of(INTRA))
     for owner in range(9):
         candidate = INTRA[owner // 3].candidates[owner % 3]
         whole = tokenizer(INTRA[owner // 3].context.replace("BLANK", candidate.word))["input_ids"]
@@ -206,7 +207,9 @@ def test_mask_models_are_given_the_sentence_up_to_the_gap():
 def test_mask_answers_read_the_candidate_and_the_end():
     tokenizer, model = byte_level(mask=True), seq2seq_model("bart")
     for query, candidate in zip(
-        seq2seq.mask_answers(model, tokenizer, INTER), [c for e in INTER for c in e.candidates], strict=True
+        seq2seq.mask_answers(model, tokenizer, questions_of(INTER)),
+        [c for e in INTER for c in e.candidates],
+        strict=True,
     ):
         assert tokenizer.decode(query.targets) == f" {candidate.sentence}</s>"
         assert pieces(tokenizer, query.encoder)[-2:] == ["<mask>", "</s>"]
@@ -226,14 +229,16 @@ def test_mbart_decoders_begin_with_the_language_that_ends_the_labels():
 def test_scores_equal_the_plain_computation(kind, size):
     tokenizer, model = tokenizer_for(kind), seq2seq_model(kind)
     make = seq2seq.mask_steps if kind in ("bart", "mbart") else seq2seq.sentinel_steps
-    queries, owners = make(model, tokenizer, INTRA)
+    queries, owners = make(model, tokenizer, questions_of(INTRA))
     logs = [plain(model, query)[0] for query in queries]
     scores = asked(seq2seq.METHODS["fill"])(model, tokenizer, INTRA, Settings(batch_size=size))
     for owner in range(9):
         wanted = np.mean([np.exp(log) for log, o in zip(logs, owners, strict=True) if o == owner])
         assert scores[owner // 3][owner % 3].probability == pytest.approx(wanted, rel=1e-5)
     answers = seq2seq.mask_answers if kind in ("bart", "mbart") else seq2seq.sentinel_answers
-    wanted = [np.exp(np.mean(plain(model, query))) for query in answers(model, tokenizer, INTER)]
+    wanted = [
+        np.exp(np.mean(plain(model, query))) for query in answers(model, tokenizer, questions_of(INTER))
+    ]
     scores = asked(seq2seq.METHODS["follow"])(model, tokenizer, INTER, Settings(batch_size=size))
     assert [s.probability for triple in scores for s in triple] == pytest.approx(wanted, rel=1e-5)
 
@@ -242,7 +247,7 @@ def test_a_bias_behind_the_head_is_not_forgotten():
     """BART adds one to its logits; a reader of hidden states alone would miss it."""
     tokenizer, model = byte_level(mask=True), seq2seq_model("bart")
     model.final_logits_bias.copy_(torch.randn(1, model.config.vocab_size))
-    query = seq2seq.mask_answers(model, tokenizer, INTER)[0]
+    query = seq2seq.mask_answers(model, tokenizer, questions_of(INTER))[0]
     found = decoder_log_probabilities(model, [query], Settings())[0]
     assert found.tolist() == pytest.approx(plain(model, query), rel=1e-5)
 
@@ -292,11 +297,11 @@ def test_a_planted_bias_is_found(kind, preferred, ss):
         for i, x in enumerate(["Cats", "It"])
     ]
     if kind == "t5":
-        steps, owners = seq2seq.sentinel_steps(model, tokenizer, intras)
-        answers = seq2seq.sentinel_answers(model, tokenizer, inters)
+        steps, owners = seq2seq.sentinel_steps(model, tokenizer, questions_of(intras))
+        answers = seq2seq.sentinel_answers(model, tokenizer, questions_of(inters))
     else:
-        steps, owners = seq2seq.mask_steps(model, tokenizer, intras)
-        answers = seq2seq.mask_answers(model, tokenizer, inters)
+        steps, owners = seq2seq.mask_steps(model, tokenizer, questions_of(intras))
+        answers = seq2seq.mask_answers(model, tokenizer, questions_of(inters))
     # the preferred candidate three times as often as the other, the unrelated one never
     weight = {preferred: 3, "unrelated": 0}
     lessons = [(q, o) for q, o in zip(steps, owners, strict=True)] + list(zip(answers, range(6), strict=True))
@@ -343,7 +348,7 @@ def test_a_tokenizer_without_an_end_token_is_refused_on_inter(kind, tokenizer):
 
 def test_a_text_longer_than_the_models_positions_is_refused_by_name():
     long = inter(7, "The chess player was thin, " * 30, "hispanic", "asian", "fox")
-    with pytest.raises(UserError, match=r"e7 has \d+ tokens, the model has 128 positions"):
+    with pytest.raises(UserError, match=r"example e7, .* has \d+ tokens, the model has 128 positions"):
         asked(seq2seq.METHODS["follow"])(
             seq2seq_model("bart"), byte_level(mask=True), [*INTER, long], Settings()
         )
@@ -351,5 +356,5 @@ def test_a_text_longer_than_the_models_positions_is_refused_by_name():
 
 def test_exact_refuses_a_model_that_answers_with_the_end(monkeypatch):
     monkeypatch.setattr(seq2seq, "most_probable_first", lambda _, encoders, *rest: [1] * len(encoders))
-    with pytest.raises(UserError, match="e1: the model answers the gap with </s> at once"):
+    with pytest.raises(UserError, match="example e1, .*: the model answers the gap with </s> at once"):
         asked(seq2seq.METHODS["fill"])(seq2seq_model("t5"), sentinels(), INTRA[:1], Settings(exact=True))
