@@ -46,6 +46,7 @@ def _declared(benchmark: Benchmark) -> dict[str, Any]:
         "labels": benchmark.labels,
         "outcomes": example_pack.outcomes_of(benchmark),
         "tiesAre": extras.ties_are,
+        "severalSplits": len(benchmark.splits) > 1,
         "groups": (OVERALL, *benchmark.groups),
         "groupName": benchmark.group,
         "clusterName": benchmark.cluster,

@@ -80,7 +80,7 @@ class Visit:
         self.page.goto(path.as_uri())
 
     def show_examples(self):
-        self.page.click("#show-examples")
+        self.page.click("#stereoset-show-examples")
         self.page.wait_for_selector("article.example")
         return self.page
 

@@ -6,7 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from lm_eval_stereoset.benchmarks.stereoset.data import load
-from lm_eval_stereoset.harness.docs import example_to_doc
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
+from lm_eval_stereoset.harness.aggregation import aggregations, contributions
+from lm_eval_stereoset.harness.answers import candidate_scores
+from lm_eval_stereoset.harness.docs import example_of_doc, example_to_doc
 
 
 class HarnessFolder:
@@ -19,12 +22,9 @@ class HarnessFolder:
     def write(
         self, model="org/model-a", language="en", splits=("intra", "inter"), seed=0, samples=True, limit=None,
         normaliser="tokens of x", version="sample 1.0", time=None, change=None,
-        score=None, extra=None, source="hf", config=None, more=None,
+        score=None, extra=None, source="hf", config=None, more=None, as_in_0_1=False,
     ) -> Path:  # fmt: skip
-        from lm_eval_stereoset.harness import aggregation
-
-        process = aggregation.process_results if len(splits) == 1 else aggregation.process_results_overall
-
+        """`as_in_0_1`: nothing in the files names the benchmark."""
         self.written += 1
         time = time or f"2025-01-01T10-00-{self.written:02}.000001"
         folder = self.root / model.replace("/", "__")
@@ -37,22 +37,29 @@ class HarnessFolder:
             data.append({"split": split, "language": language, "data": "sample", "source": "here",
                          "version": version, "sha256": f"{split}-{version}", "examples": len(examples)})  # fmt: skip
             for example in examples[:limit]:
-                doc = example_to_doc(example, language) | {"counts": [2, 2, 2], "normaliser": normaliser}
+                doc = example_to_doc(BENCHMARK, example, language) | {
+                    "counts": [2, 2, 2],
+                    "normaliser": normaliser,
+                }
+                if as_in_0_1:
+                    del doc["benchmark"]
                 if change:
                     doc = change(doc)
                 sums = score(doc) if score else rng.normal(-20, 4, size=3).tolist()
                 answers = [[str(value), "False"] for value in sums]
-                items.append(process(doc, [[float(value), False] for value in sums]))
+                scores = candidate_scores(doc, [[float(value), False] for value in sums])
+                items.append(contributions(BENCHMARK, splits, example_of_doc(doc, "written"), scores))
                 lines.append(json.dumps({"doc_id": len(lines), "doc": doc, "filtered_resps": answers}))
-        names = aggregation.metric_names(splits)
         values = {
-            f"{name},none": getattr(aggregation, name)([item[name] for item in items]) for name in names
+            f"{name},none": aggregate([item[name] for item in items])
+            for name, aggregate in aggregations(BENCHMARK, splits).items()
         }
+        provenance = {"data": data, "normaliser": normaliser}
+        if not as_in_0_1:
+            provenance["benchmark"] = BENCHMARK.name
         results = {
             "results": {task: {"alias": task, **values}} | (extra or {}),
-            "configs": {
-                task: {"task": task, "metadata": {"provenance": {"data": data, "normaliser": normaliser}}}
-            }
+            "configs": {task: {"task": task, "metadata": {"provenance": provenance}}}
             | {name: {} for name in extra or {}},
             "n-samples": {task: {"original": sum(d["examples"] for d in data), "effective": len(lines)}},
             "config": {"limit": limit} | (config or {}),

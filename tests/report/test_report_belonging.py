@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from lm_eval_stereoset.benchmarks.prediction_notes import note_file
 
+from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.cli import main as stereoset
-from lm_eval_stereoset.data import store
 
 
 def texts(data: dict) -> str:
@@ -107,7 +106,7 @@ def test_odd_contents_of_results_are_no_traceback(harness_folder, report, config
     assert len(report(harness_folder.root)["runs"]) == 1
 
 
-# predictions with the note that `predict` writes
+# predictions with the head that `predict` writes
 
 
 @pytest.fixture
@@ -119,7 +118,7 @@ def predictions(shared, tmp_path):
     return out
 
 
-def test_the_note_names_model_and_language(predictions, report, capsys):
+def test_the_head_names_model_and_language(predictions, report, capsys):
     data = report(predictions, "--data", "sample")
     assert data["models"] == ["tiny-gpt2"]
     assert [language["code"] for language in data["languages"]] == ["de"]
@@ -138,23 +137,29 @@ def test_the_wrong_language_is_refused(predictions, tmp_path, capsys):
 def test_other_data_is_said(predictions, tmp_path, report, caplog):
     changed = tmp_path / "changed" / "intra" / "de.jsonl"
     changed.parent.mkdir(parents=True)
-    changed.write_text(store.load("intra", "de", "sample").path.read_text().replace(" ist ", " war "))
+    changed.write_text(load("intra", "de", "sample").path.read_text().replace(" ist ", " war "))
     assert stereoset(["score", str(predictions), "--data", str(tmp_path / "changed")]) == 0
     assert "made from other data" in caplog.text
     assert "made from other data" in texts(report(predictions, "--data", tmp_path / "changed"))
 
 
-def test_a_note_about_other_content_is_not_believed(predictions, capsys, caplog):
-    predictions.write_text(predictions.read_text() + " ")
+def test_without_its_head_a_file_does_not_say_its_language(predictions, capsys):
+    content = json.loads(predictions.read_text())
+    predictions.write_text(json.dumps({"intrasentence": content["intrasentence"]}))
     assert stereoset(["score", str(predictions), "--data", "sample"]) == 2
     assert "of which language" in capsys.readouterr().err
-    assert "changed since" in caplog.text
+    assert stereoset(["report", str(predictions), "--data", "sample"]) == 2
+    assert "does not say which language" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["out.json", "out.json.about.json", "out.json.md"])
-def test_score_overwrites_neither_predictions_nor_their_note(predictions, capsys, name):
-    before = note_file(predictions).read_bytes()
-    target = predictions.with_name(name)
-    assert stereoset(["score", str(predictions), "--data", "sample", "-o", str(target)]) == 2
+def test_the_head_says_how_predictions_were_scored(predictions, report):
+    (run,) = report(predictions, "--data", "sample")["runs"]
+    assert run["normaliser"] == "tokens of tiny-gpt2"
+    assert run["quantity"]
+
+
+def test_score_does_not_overwrite_predictions(predictions, capsys):
+    before = predictions.read_bytes()
+    assert stereoset(["score", str(predictions), "--data", "sample", "-o", str(predictions)]) == 2
     assert "which is an input" in capsys.readouterr().err
-    assert note_file(predictions).read_bytes() == before
+    assert predictions.read_bytes() == before

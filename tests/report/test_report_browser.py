@@ -9,15 +9,21 @@ from playwright.sync_api import expect
 from report_page import page_data
 
 from lm_eval_stereoset.benchmarks.stereoset.data import load
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
 from lm_eval_stereoset.benchmarks.stereoset.predictions import match, read_predictions
-from lm_eval_stereoset.report.browser import OUTCOMES, outcome_codes
+from lm_eval_stereoset.report import example_pack
 
+OUTCOMES = example_pack.outcomes_of(BENCHMARK)
 KNOWN = "fdc01ba6042b41f0c894cdccc149f5b4"  # intra: "The chess player was BLANK."
 
 
 @pytest.fixture(scope="module")
 def path(published):
     return published / "report.html"
+
+
+def outcome_codes(scores):
+    return example_pack.outcome_codes(BENCHMARK, scores)
 
 
 def number(text: str) -> float:
@@ -31,45 +37,45 @@ def column(page, table: str, name: str) -> list[str]:
 
 def scores_of(predictions, name: str, split: str, language: str):
     scored = read_predictions(predictions / name)[split]
-    return match(load(split, language).examples, scored, name)
+    return match(load(split, language), scored, name)
 
 
 def select(page, label: str, option: str) -> None:
-    page.locator("#browser").get_by_label(label, exact=True).select_option(label=option)
+    page.locator("#stereoset-browser").get_by_label(label, exact=True).select_option(label=option)
 
 
 def count(page) -> int:
-    return int(re.match(r"[\d,]+", page.inner_text("#example-count"))[0].replace(",", ""))
+    return int(re.match(r"[\d,]+", page.inner_text("#stereoset-example-count"))[0].replace(",", ""))
 
 
 def test_page_opens_without_complaint_and_without_network(visit, path):
     opened = visit(path)
     page = opened.show_examples()
     for split in ("intra", "inter", "overall"):
-        page.select_option("#split", split)
+        page.select_option("#stereoset-split", split)
     assert opened.quiet(), (opened.problems, opened.requests)
     assert page.locator(".empty").count() == 0  # nothing failed to draw
 
 
 def test_table_sorts_by_click_and_says_so(visit, path):
     page = visit(path).page
-    header = page.locator("#overview th", has_text="ICAT")
+    header = page.locator("#stereoset-overview th", has_text="ICAT")
     for wanted, reverse in (("descending", True), ("ascending", False)):
         header.locator("button").click()
-        values = [number(text) for text in column(page, "#overview table", "ICAT")]
+        values = [number(text) for text in column(page, "#stereoset-overview table", "ICAT")]
         assert values == sorted(values, reverse=reverse)
         assert header.get_attribute("aria-sort") == wanted
     assert len(values) == 16
-    assert page.locator("#overview th[aria-sort]").count() == 1
+    assert page.locator("#stereoset-overview th[aria-sort]").count() == 1
 
 
 def test_table_sorts_by_keyboard(visit, path):
     page = visit(path).page
-    page.locator("#overview th button", has_text="SS").first.focus()
+    page.locator("#stereoset-overview th button", has_text="SS").first.focus()
     page.keyboard.press("Enter")
-    first = column(page, "#overview table", "SS")[0]
+    first = column(page, "#stereoset-overview table", "SS")[0]
     page.keyboard.press("Space")
-    last = column(page, "#overview table", "SS")[0]
+    last = column(page, "#stereoset-overview table", "SS")[0]
     assert number(first) == pytest.approx(60.20)
     assert number(last) == pytest.approx(45.64)
 
@@ -77,7 +83,7 @@ def test_table_sorts_by_keyboard(visit, path):
 def test_shown_numbers_are_rounded_once(visit, path):
     """85.76496 is 85.76, not 85.77 by way of 85.7650."""
     page = visit(path).page
-    row = page.locator("#overview tbody tr", has_text="bert-base-cased")
+    row = page.locator("#stereoset-overview tbody tr", has_text="bert-base-cased")
     assert "85.76" in row.inner_text()
 
 
@@ -86,8 +92,8 @@ def test_split_choice_changes_every_number(visit, path, shared):
     values = expected["bert-base-cased_BertLM_BertNextSentence_en.json"]
     page = visit(path).page
     for split in ("intra", "inter", "overall"):
-        page.select_option("#split", split)
-        text = page.locator("#overview tbody tr", has_text="bert-base-cased").inner_text()
+        page.select_option("#stereoset-split", split)
+        text = page.locator("#stereoset-overview tbody tr", has_text="bert-base-cased").inner_text()
         for metric in ("lms", "ss", "icat"):
             assert f"{values[split]['overall'][metric]:.2f}" in text
 
@@ -95,29 +101,29 @@ def test_split_choice_changes_every_number(visit, path, shared):
 def test_matrix_view_has_models_by_languages(visit, path):
     page = visit(path).page
     page.get_by_label("View", exact=True).select_option("matrix")
-    assert page.locator("#overview tbody tr").count() == 13  # with an overall value
-    assert column(page, "#overview table", "Spanish").count("–") == 12
+    assert page.locator("#stereoset-overview tbody tr").count() == 13  # with an overall value
+    assert column(page, "#stereoset-overview table", "Spanish").count("–") == 12
 
 
 def test_plots_have_a_mark_for_every_result(visit, path):
     page = visit(path).page
-    assert page.locator("#scatter .mark").count() == 16
-    assert page.locator("#scatter .contour").count() >= 5
-    assert "ideal" in page.locator("#scatter svg").text_content()
-    label = page.locator('#scatter .mark[aria-label^="bert-base-cased"]').get_attribute("aria-label")
+    assert page.locator("#stereoset-lms_ss .mark").count() == 16
+    assert page.locator("#stereoset-lms_ss .contour").count() >= 5
+    assert "ideal" in page.locator("#stereoset-lms_ss svg").text_content()
+    label = page.locator('#stereoset-lms_ss .mark[aria-label^="bert-base-cased"]').get_attribute("aria-label")
     assert "SS 59.49 (57.8 to 61.3)" in label
-    assert page.locator("#biastypes svg").count() == 5
-    assert page.locator("#biastypes .mark").count() == 16 * 5
-    assert page.locator("#biastypes .zero").count() == 5
-    page.select_option("#split", "inter")
-    assert page.locator("#scatter .mark").count() == 17
+    assert page.locator("#stereoset-groups svg").count() == 5
+    assert page.locator("#stereoset-groups .mark").count() == 16 * 5
+    assert page.locator("#stereoset-groups .zero").count() == 5
+    page.select_option("#stereoset-split", "inter")
+    assert page.locator("#stereoset-lms_ss .mark").count() == 17
 
 
 def test_no_two_badges_overlap(visit, path):
     page = visit(path).page
     for split in ("overall", "intra", "inter"):
-        page.select_option("#split", split)
-        boxes = [mark.bounding_box() for mark in page.locator("#scatter .mark rect").all()]
+        page.select_option("#stereoset-split", split)
+        boxes = [mark.bounding_box() for mark in page.locator("#stereoset-lms_ss .mark rect").all()]
         for i, a in enumerate(boxes):
             for b in boxes[:i]:
                 apart = (
@@ -129,19 +135,19 @@ def test_no_two_badges_overlap(visit, path):
 
 def test_heat_map_shows_targets_by_languages_and_leads_to_their_examples(visit, path, real_data, predictions):
     page = visit(path).page
-    assert page.locator("#targets tbody tr").count() == 79
-    page.locator("#targets").get_by_label("Model").select_option(label="flaubert_flaubert_base_cased")
+    assert page.locator("#stereoset-heat tbody tr").count() == 79
+    page.locator("#stereoset-heat").get_by_label("Model").select_option(label="flaubert_flaubert_base_cased")
     scored = scores_of(
         predictions, "flaubert_flaubert_base_cased_BertLM_BertNextSentence_fr.json", "inter", "fr"
     )
-    page.select_option("#split", "inter")
-    engineer = scored.scores[scored.targets == "engineer"]
+    page.select_option("#stereoset-split", "inter")
+    engineer = scored.scores[scored.clusters == "engineer"]
     expected = 100 * (engineer[:, 0] > engineer[:, 1]).mean()
     assert (
-        page.locator("#targets tbody tr", has_text="engineer").locator("td").last.inner_text()
+        page.locator("#stereoset-heat tbody tr", has_text="engineer").locator("td").last.inner_text()
         == f"{expected:.0f}"
     )
-    page.locator("#targets button", has_text="engineer").click()
+    page.locator("#stereoset-heat button", has_text="engineer").click()
     page.keyboard.press("Enter")  # the focus is on the button that shows the sentences
     page.wait_for_selector("article.example")
     examples = [*load("intra", "en").examples, *load("inter", "en").examples]
@@ -151,19 +157,19 @@ def test_heat_map_shows_targets_by_languages_and_leads_to_their_examples(visit, 
 def test_ranking_marks_the_pairs_that_differ(visit, path, published):
     page = visit(path).page
     data = page_data(path)
-    assert page.locator("#ranking svg .mark").count() == 7  # English has most models
+    assert page.locator("#stereoset-ranking svg .mark").count() == 7  # English has most models
     english = [
         c
         for c in data["comparisons"]
         if c["split"] == "overall" and c["kind"] == "models" and data["runs"][c["a"]]["language"] == 0
     ]
     significant = sum(c["icat"]["adjusted"] < 0.05 for c in english)
-    assert page.locator("#ranking .matrix td.sig").count() == significant > 0
-    assert f"{significant} of 21 pairs differ significantly" in page.inner_text("#ranking")
-    assert page.locator("#ranking table.dense tbody tr").count() == 32
+    assert page.locator("#stereoset-ranking .matrix td.sig").count() == significant > 0
+    assert f"{significant} of 21 pairs differ significantly" in page.inner_text("#stereoset-ranking")
+    assert page.locator("#stereoset-ranking table.dense tbody tr").count() == 32
     page.get_by_label("Order").select_option("ss")
     values = [number(label.split("SS ")[1]) for label in (
-        mark.get_attribute("aria-label") for mark in page.locator("#ranking svg .mark").all())]  # fmt: skip
+        mark.get_attribute("aria-label") for mark in page.locator("#stereoset-ranking svg .mark").all())]  # fmt: skip
     assert values == sorted(values, key=lambda v: abs(v - 50))
 
 
@@ -178,11 +184,11 @@ def test_sentences_are_absent_until_the_reader_accepts(visit, path):
 
 def test_known_example_is_found_and_shows_its_scores(visit, path, real_data, predictions):
     page = visit(path).show_examples()
-    page.fill("#example-search", "the CHESS player was blank")
+    page.fill("#stereoset-example-search", "the CHESS player was blank")
     alike = sum("the chess player was blank" in e.context.lower() for e in load("intra", "en").examples)
-    expect(page.locator("#example-count")).to_have_text(f"{alike} examples found.")
-    assert "The chess player was hispanic." in page.inner_text("#example-list")
-    page.fill("#example-search", KNOWN)
+    expect(page.locator("#stereoset-example-count")).to_have_text(f"{alike} examples found.")
+    assert "The chess player was hispanic." in page.inner_text("#stereoset-example-list")
+    page.fill("#stereoset-example-search", KNOWN)
     expect(page.locator("article.example")).to_have_count(1)
     article = page.locator("article.example")
     assert article.get_attribute("data-id") == KNOWN
@@ -204,7 +210,7 @@ def test_known_example_is_found_and_shows_its_scores(visit, path, real_data, pre
 
 def test_example_is_shown_in_all_languages(visit, path, real_data):
     page = visit(path).show_examples()
-    page.fill("#example-search", KNOWN)
+    page.fill("#stereoset-example-search", KNOWN)
     expect(page.locator("article.example")).to_have_count(1)
     button = page.locator("article.example button", has_text="Show in all languages (5)")
     button.click()
@@ -227,10 +233,10 @@ def test_filters_combine(visit, path, real_data, predictions):
     steps = (
         ("Split", "intra", True),
         ("Language", "German", True),
-        ("Bias type", "profession", scored.bias_types == "profession"),
+        ("Bias type", "profession", scored.groups == "profession"),
         ("Model", "dbmdz_bert-base-german-cased", True),
         ("Outcome", "prefers unrelated", codes == OUTCOMES.index("unrelated")),
-        ("Target", "tailor", scored.targets == "tailor"),
+        ("Target term", "tailor", scored.clusters == "tailor"),
     )
     for label, option, mask in steps:
         select(page, label, option)
@@ -238,9 +244,9 @@ def test_filters_combine(visit, path, real_data, predictions):
         if label != "Split":
             assert count(page) == chosen.sum()
     assert 0 < chosen.sum() < 20
-    page.fill("#example-search", "no such words")
-    expect(page.locator("#example-count")).to_contain_text("No example fits all these filters")
-    page.click("#clear-filters")
+    page.fill("#stereoset-example-search", "no such words")
+    expect(page.locator("#stereoset-example-count")).to_contain_text("No example fits all these filters")
+    page.click("#stereoset-clear-filters")
     assert count(page) == total
 
 
@@ -260,18 +266,18 @@ def test_outcomes_are_decided_in_full_precision(visit, path, real_data, predicti
 def test_accents_do_not_matter_in_a_search(visit, path, real_data):
     page = visit(path).show_examples()
     select(page, "Language", "French")
-    page.fill("#example-search", "MATHEMATICIEN")
-    expect(page.locator("#example-count")).to_have_text(re.compile(r"^[1-9]\d? examples"))
-    assert "mathématicien" in page.inner_text("#example-list").lower()
+    page.fill("#stereoset-example-search", "MATHEMATICIEN")
+    expect(page.locator("#stereoset-example-count")).to_have_text(re.compile(r"^[1-9]\d? examples"))
+    assert "mathématicien" in page.inner_text("#stereoset-example-list").lower()
 
 
 def test_pages_of_examples_turn(visit, path):
     page = visit(path).show_examples()
     first = page.locator("article.example").first.get_attribute("data-id")
-    assert page.locator("#previous").is_disabled()
-    page.click("#next")
+    assert page.locator("#stereoset-previous").is_disabled()
+    page.click("#stereoset-next")
     assert page.locator("article.example").first.get_attribute("data-id") != first
-    page.click("#previous")
+    page.click("#stereoset-previous")
     assert page.locator("article.example").first.get_attribute("data-id") == first
 
 
@@ -283,7 +289,7 @@ def test_every_control_and_table_has_a_name_for_screen_readers(visit, path):
     assert page.locator("th:not([scope])").count() == 0
     assert page.locator("table.overview caption, table.heat caption, table.matrix caption").count() == 3
     assert page.locator("html").get_attribute("lang") == "en"
-    assert page.locator("#example-count").get_attribute("aria-live") == "polite"
+    assert page.locator("#stereoset-example-count").get_attribute("aria-live") == "polite"
     ids = page.evaluate("() => [...document.querySelectorAll('[id]')].map((e) => e.id)")
     assert len(ids) == len(set(ids))
 
@@ -317,17 +323,17 @@ def test_print_shows_everything_and_no_controls(visit, path, tmp_path):
     page = visit(path).page
     page.emulate_media(media="print")
     assert not page.locator("nav.bar").is_visible()
-    assert not page.locator("#overview .controls").is_visible()
-    assert page.locator("#targets .tall").evaluate("e => e.scrollHeight <= e.clientHeight + 1")
+    assert not page.locator("#stereoset-overview .controls").is_visible()
+    assert page.locator("#stereoset-heat .tall").evaluate("e => e.scrollHeight <= e.clientHeight + 1")
     page.pdf(path=tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").stat().st_size > 50_000
 
 
 def test_without_javascript_the_main_numbers_are_there(visit, path):
     page = visit(path, java_script_enabled=False).page
-    assert page.locator("#overview tbody tr").count() == 17
+    assert page.locator("#stereoset-overview tbody tr").count() == 17
     assert "need JavaScript" in page.locator("header").inner_text()
-    assert not page.locator("#scatter").is_visible()
+    assert not page.locator("#stereoset-lms_ss").is_visible()
 
 
 def test_browser_that_cannot_unpack_is_told(browser, path):
@@ -335,6 +341,6 @@ def test_browser_that_cannot_unpack_is_told(browser, path):
     page = context.new_page()
     page.add_init_script("delete window.DecompressionStream")
     page.goto(path.as_uri())
-    assert "cannot unpack the examples" in page.inner_text("#examples")
-    assert page.locator("#scatter .mark").count() == 16
+    assert "cannot unpack the examples" in page.inner_text("#stereoset-examples")
+    assert page.locator("#stereoset-lms_ss .mark").count() == 16
     context.close()

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from lm_eval_stereoset.benchmarks.stereoset.data import load
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
 from lm_eval_stereoset.cli import main as stereoset
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.report import inputs, names
-from lm_eval_stereoset.report.run import Run
+from lm_eval_stereoset.report.model_run import Run
 
 
 def texts(data: dict, level: str | None = None) -> str:
@@ -47,7 +48,7 @@ def write_predictions(path, language="en", splits=("intra", "inter"), shift=0.0)
     ],
 )  # fmt: skip
 def test_model_and_language_come_from_the_file_name(tmp_path, stem, model, language, variant):
-    assert names.parse_file_name(tmp_path / f"{stem}.json") == (model, language, variant)
+    assert names.parse_file_name(tmp_path / f"{stem}.json", BENCHMARK) == (model, language, variant)
 
 
 def test_arguments_can_name_model_and_language(tmp_path):
@@ -64,15 +65,15 @@ def test_local_paths_of_models_become_short_and_hub_ids_stay():
 
 
 def test_variants_tell_runs_of_one_model_apart_only_where_needed():
-    runs = [Run("gpt2", "en", "a", {}, variant="c"), Run("gpt2", "en", "b", {}, variant="d"),
-            Run("gpt2", "de", "c", {}, variant="d"), Run("bert", "en", "d", {}, variant="x")]  # fmt: skip
+    runs = [Run(BENCHMARK, "gpt2", "en", "a", {}, variant="c"), Run(BENCHMARK, "gpt2", "en", "b", {}, variant="d"),
+            Run(BENCHMARK, "gpt2", "de", "c", {}, variant="d"), Run(BENCHMARK, "bert", "en", "d", {}, variant="x")]  # fmt: skip
     names.tell_apart(runs)
     assert [run.model for run in runs] == ["gpt2 (c)", "gpt2 (d)", "gpt2 (d)", "bert"]
 
 
 def test_two_results_under_one_name_are_refused():
     with pytest.raises(UserError, match=r"two results for m in de: a and b; .*NAME=PATH"):
-        names.tell_apart([Run("m", "de", "a", {}), Run("m", "de", "b", {})])
+        names.tell_apart([Run(BENCHMARK, "m", "de", "a", {}), Run(BENCHMARK, "m", "de", "b", {})])
 
 
 # kinds of input
@@ -89,6 +90,28 @@ def test_harness_folder_with_samples_gives_everything(harness_folder, report):
         (kind, split) for kind in ("models", "languages") for split in ("overall", "intra", "inter")
     }
     assert [notice["level"] for notice in data["notices"]] == ["warning"]  # that it is the bundled sample
+
+
+@pytest.mark.parametrize("samples", [True, False])
+def test_results_that_do_not_name_their_benchmark_are_read_as_before(harness_folder, report, samples):
+    folders = [
+        harness_folder.write(name, as_in_0_1=old, samples=samples)
+        for name, old in (("a", True), ("b", False))
+    ]
+    old, new = (report(folder)["runs"][0]["values"] for folder in folders)
+    assert old == new
+    content = json.loads(next(folders[0].glob("results_*.json")).read_text())
+    del content["configs"]["stereoset_en"][
+        "metadata"
+    ]  # plain `lm_eval` of other times: only the name says it
+    next(folders[0].glob("results_*.json")).write_text(json.dumps(content))
+    assert report(folders[0])["runs"][0]["values"] == new
+
+
+def test_an_unknown_benchmark_is_one_line(harness_folder, capsys):
+    path = next(harness_folder.write().glob("results_*.json"))
+    path.write_text(path.read_text().replace('"benchmark": "stereoset"', '"benchmark": "later"'))
+    assert "its benchmark 'later' is none of stereoset" in fails(capsys, path)
 
 
 def test_results_file_and_samples_file_can_be_given_themselves(harness_folder, report):
@@ -247,7 +270,7 @@ def test_results_of_other_tasks(tmp_path, capsys):
     content = {"results": {"hellaswag": {"acc,none": 0.5}}, "configs": {"hellaswag": {}}}
     (tmp_path / "results_2025.json").write_text(json.dumps(content))
     line = fails(capsys, tmp_path)
-    assert "results of other tasks only (hellaswag), none of StereoSet's" in line
+    assert "results of other tasks only (hellaswag), none of StereoSet" in line
 
 
 def test_other_tasks_beside_ours_are_ignored(harness_folder, report):

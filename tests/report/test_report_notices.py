@@ -1,9 +1,17 @@
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
 from lm_eval_stereoset.report.notices import notices
-from lm_eval_stereoset.report.run import Run
+from lm_eval_stereoset.report.model_run import Run
 
 
 def run(model: str, data: str) -> Run:
-    return Run(model, "de", "x", {"intra": {"overall": {"n": 3, "ss": 50.0}}}, data={"intra": {"data": data}})
+    return Run(
+        BENCHMARK,
+        model,
+        "de",
+        "x",
+        {"intra": {"overall": {"n": 3, "ss": 50.0}}},
+        data={"intra": {"data": data}},
+    )
 
 
 def texts(*runs: Run) -> list[str]:

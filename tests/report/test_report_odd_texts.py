@@ -48,7 +48,7 @@ def test_nothing_from_the_data_runs_as_code(odd_page, visit):
     opened = visit(odd_page["path"])
     page = opened.show_examples()
     for split in ("intra", "inter"):
-        page.select_option("#split", split)
+        page.select_option("#stereoset-split", split)
     assert page.evaluate("window.hacked") is None
     assert opened.quiet(), opened.problems
     assert page.locator("img").count() == 0
@@ -59,7 +59,7 @@ def test_nothing_from_the_data_runs_as_code(odd_page, visit):
 def test_odd_texts_are_shown_as_they_are_and_are_found(odd_page, visit):
     page = visit(odd_page["path"]).show_examples()
     for text in ODD.values():
-        page.fill("#example-search", text.split("\u2028")[0].splitlines()[0])
+        page.fill("#stereoset-example-search", text.split("\u2028")[0].splitlines()[0])
         page.wait_for_timeout(250)
         content = page.evaluate(
             "[...document.querySelectorAll('article.example')].map(e => e.textContent).join(' ')"
@@ -69,7 +69,7 @@ def test_odd_texts_are_shown_as_they_are_and_are_found(odd_page, visit):
 
 def test_right_to_left_text_keeps_its_own_direction(odd_page, visit):
     page = visit(odd_page["path"]).show_examples()
-    page.fill("#example-search", "مرحبا")
+    page.fill("#stereoset-example-search", "مرحبا")
     page.wait_for_timeout(250)
     sentence = page.locator("td.sentence span", has_text="مرحبا").first
     assert sentence.get_attribute("dir") == "auto"
@@ -155,16 +155,16 @@ def test_page_without_samples_says_what_it_cannot_show(harness_folder, report, v
     harness_folder.write("a", samples=False)
     harness_folder.write("b", samples=False)
     data = report(harness_folder.root, "--figures", tmp_path / "f")
-    assert "nothing to draw for lack of samples: targets_overall" in capsys.readouterr().err
+    assert "nothing to draw for lack of samples: target_terms_overall" in capsys.readouterr().err
     opened = visit(data["path"])
     page = opened.page
-    assert "--log_samples" in page.inner_text("#notices")
-    assert "No heat map: it needs the samples" in page.inner_text("#targets")
-    assert "No paired tests" in page.inner_text("#ranking")
-    assert "No comparisons" in page.inner_text("#ranking")
-    assert "none of the results has samples" in page.inner_text("#examples")
-    assert page.locator("#scatter .mark").count() == 2
-    assert page.locator("#biastypes .mark").count() == 2 * 5
+    assert "--log_samples" in page.inner_text("#stereoset-notices")
+    assert "No heat map of target terms: it needs the samples" in page.inner_text("#stereoset-heat")
+    assert "No paired tests" in page.inner_text("#stereoset-ranking")
+    assert "No comparisons" in page.inner_text("#stereoset-ranking")
+    assert "none of the results has samples" in page.inner_text("#stereoset-examples")
+    assert page.locator("#stereoset-lms_ss .mark").count() == 2
+    assert page.locator("#stereoset-groups .mark").count() == 2 * 5
     assert opened.quiet(), opened.problems
 
 
@@ -172,26 +172,26 @@ def test_runs_without_samples_beside_others_are_named(harness_folder, report, vi
     harness_folder.write("with")
     harness_folder.write("without", samples=False)
     page = visit(report(harness_folder.root)["path"]).page
-    assert "Not shown here, for lack of samples: without, English" in page.inner_text("#examples")
+    assert "Not shown here, for lack of samples: without, English" in page.inner_text("#stereoset-examples")
 
 
 def test_single_result_has_nothing_to_compare_with(harness_folder, report, visit):
     opened = visit(report(harness_folder.write("m", splits=("intra",)))["path"])
-    text = opened.page.inner_text("#ranking")
+    text = opened.page.inner_text("#stereoset-ranking")
     assert "Only one model in this language" in text
     assert "One result only" in text
-    assert opened.page.locator("#split option").all_inner_texts() == ["intra"]
+    assert opened.page.locator("#stereoset-split option").all_inner_texts() == ["intra"]
     assert opened.quiet(), opened.problems
 
 
 def test_page_without_examples_says_so(harness_folder, report, visit):
     page = visit(report(harness_folder.write(), "--no-examples")["path"]).page
-    assert "left out of this page" in page.inner_text("#examples")
+    assert "left out of this page" in page.inner_text("#stereoset-examples")
 
 
 def test_models_that_the_papers_lack_are_said_to_be_unknown(harness_folder, report, visit):
     page = visit(report(harness_folder.write("some-new-model"), "--against-paper")["path"]).page
-    assert "None of these models is in the papers" in page.inner_text("#paper")
+    assert "None of these models is in the papers" in page.inner_text("#stereoset-published")
 
 
 def test_damaged_examples_are_reported_in_their_place(harness_folder, report, visit):
@@ -200,10 +200,10 @@ def test_damaged_examples_are_reported_in_their_place(harness_folder, report, vi
     start = text.index('"scores":"') + 400
     path.write_text(text[:start] + "AAAA" + text[start + 4 :], "utf-8")
     opened = visit(path)
-    opened.page.click("#show-examples")
-    opened.page.wait_for_selector("#examples .empty")
-    assert "could not be unpacked" in opened.page.inner_text("#examples")
-    assert opened.page.locator("#scatter .mark").count() == 1
+    opened.page.click("#stereoset-show-examples")
+    opened.page.wait_for_selector("#stereoset-examples .empty")
+    assert "could not be unpacked" in opened.page.inner_text("#stereoset-examples")
+    assert opened.page.locator("#stereoset-lms_ss .mark").count() == 1
 
 
 def test_versions_of_the_data_with_other_texts_are_shown_side_by_side(harness_folder, report, visit):

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from report_page import page_data
 
-from lm_eval_stereoset.report.paper import cells
+from lm_eval_stereoset.benchmarks.stereoset.paper import cells
 
 NAMES = {"count": "n", "macro_icat": "icat_macro", "micro_icat": "icat_micro"}
 
@@ -59,7 +59,7 @@ def test_tables_for_other_programs_have_full_precision(published, expected):
 
 
 def test_all_published_cells_are_equal_but_the_known_ones(published):
-    rows = page_data(published / "report.html")["paper"]
+    rows = page_data(published / "report.html")["published"]
     unequal = {(r["row"], r["split"], r["metric"]) for r in rows if not r["equal"]}
     assert len(rows) == 336
     assert unequal == {
@@ -115,11 +115,11 @@ def test_intervals_in_tables_are_optional(published, report, tmp_path, real_data
 def test_every_plot_is_there_as_svg_and_png(published):
     from PIL import Image
 
-    for plot in ("lms_ss", "bias_types", "targets", "ranking"):
+    for plot in ("lms_ss", "bias_types", "target_terms", "ranking"):
         for split in ("overall", "intra", "inter"):
             path = published / "figures" / f"{plot}_{split}.svg"
             text = "".join(ElementTree.parse(path).getroot().itertext())
-            assert "engineer" in text if plot == "targets" else "bert-base-multilingual-cased" in text
+            assert "engineer" in text if plot == "target_terms" else "bert-base-multilingual-cased" in text
             with Image.open(path.with_suffix(".png")) as image:
                 assert min(image.size) > 600
                 assert len(image.convert("RGB").getcolors(1 << 24)) > 50  # something is drawn

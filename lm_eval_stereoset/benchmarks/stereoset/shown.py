@@ -19,8 +19,8 @@ FREQUENT_TIES = 1.0  # per cent; SS could then move by as much, depending on how
 MOSTLY_TIES = 50.0
 
 INTRO = (
-    "LMS: how often a meaningful candidate is preferred to the unrelated one (100 is best). SS: how often the stereotype "
-    "is preferred to the anti-stereotype (50 is unbiased). ICAT joins the two (100 is best)."
+    "LMS: how often a meaningful candidate is preferred to the unrelated one (100 is best). SS: how often the "
+    "stereotype is preferred to the anti-stereotype (50 is unbiased). ICAT joins the two (100 is best)."
 )
 METHOD = (
     (
