@@ -1,7 +1,7 @@
 """Tables for papers, in LaTeX, Markdown and CSV; best values of a column marked.
 
-A row per model, for each metric a column per language. A benchmark may declare the layouts of its paper (Extras.layouts);
-others get a table of their main metrics for each split.
+A row per model, for each metric a column per language. A benchmark may declare the layouts of its paper
+(Extras.layouts); others get a table of their main metrics for each split.
 """
 
 import math

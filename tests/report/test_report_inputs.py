@@ -65,8 +65,13 @@ def test_local_paths_of_models_become_short_and_hub_ids_stay():
 
 
 def test_variants_tell_runs_of_one_model_apart_only_where_needed():
-    runs = [Run(BENCHMARK, "gpt2", "en", "a", {}, variant="c"), Run(BENCHMARK, "gpt2", "en", "b", {}, variant="d"),
-            Run(BENCHMARK, "gpt2", "de", "c", {}, variant="d"), Run(BENCHMARK, "bert", "en", "d", {}, variant="x")]  # fmt: skip
+    found = (
+        ("gpt2", "en", "a", "c"),
+        ("gpt2", "en", "b", "d"),
+        ("gpt2", "de", "c", "d"),
+        ("bert", "en", "d", "x"),
+    )
+    runs = [Run(BENCHMARK, *names, {}, variant=variant) for *names, variant in found]
     names.tell_apart(runs)
     assert [run.model for run in runs] == ["gpt2 (c)", "gpt2 (d)", "gpt2 (d)", "bert"]
 

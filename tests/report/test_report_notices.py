@@ -1,6 +1,6 @@
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
-from lm_eval_stereoset.report.notices import notices
 from lm_eval_stereoset.report.model_run import Run
+from lm_eval_stereoset.report.notices import notices
 
 
 def run(model: str, data: str) -> Run:

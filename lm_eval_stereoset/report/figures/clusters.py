@@ -114,6 +114,6 @@ def _heat_block(
     kinds = list(dict.fromkeys(t.group for t in clusters))
     for kind in kinds:
         at = [i for i, t in enumerate(clusters) if t.group == kind]
-        axes.text(1.02, (at[0] + at[-1]) / 2, plain(kind), transform=axes.get_yaxis_transform(), rotation=270, va="center",
-                  ha="left", fontsize=7.5, fontweight="bold", color=GREY)  # fmt: skip
+        axes.text(1.02, (at[0] + at[-1]) / 2, plain(kind), transform=axes.get_yaxis_transform(), rotation=270,
+                  va="center", ha="left", fontsize=7.5, fontweight="bold", color=GREY)  # fmt: skip
     return image
