@@ -14,15 +14,18 @@ An example is a frozen dataclass with the properties of `Example` below. From fi
     metric.statistic                    -> the number in the table, its interval, its paired test
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
+if TYPE_CHECKING:  # a command's --help reads declarations, and comes at once
+    import numpy as np
 
-from lm_eval_stereoset.scoring.questions import Question
-from lm_eval_stereoset.stats.statistic import Statistic
+    from lm_eval_stereoset.scoring.questions import Question
+    from lm_eval_stereoset.stats.statistic import Statistic
 
 OVERALL = "overall"  # all groups together, or all splits pooled
 
@@ -97,7 +100,7 @@ class Source:
     """One place that data can be fetched from."""
 
     help: str
-    fetch: Callable[["Benchmark", Fetch], list[Path]]
+    fetch: Callable[[Benchmark, Fetch], list[Path]]
 
 
 @dataclass(frozen=True)
