@@ -25,3 +25,7 @@ def find(name: str) -> Benchmark:
     if name not in MODULES:
         raise UserError(f"no benchmark {name!r}; the benchmarks are {', '.join(names())}")
     return importlib.import_module(MODULES[name]).BENCHMARK
+
+
+def registered() -> tuple[Benchmark, ...]:
+    return tuple(map(find, names()))

@@ -27,6 +27,9 @@ if TYPE_CHECKING:  # a command's --help reads declarations, and comes at once
     from lm_eval_stereoset.scoring.questions import Question
     from lm_eval_stereoset.stats.statistic import Statistic
 
+if TYPE_CHECKING:
+    from lm_eval_stereoset.report.extras import Extras
+
 OVERALL = "overall"  # all groups together, or all splits pooled
 
 
@@ -69,11 +72,22 @@ class Metric:
     main: bool = False  # models are compared by it: in the closing table, and in paired tests
     by_group: bool = False  # reported for each group and, where splits are pooled, for each split
     tested: bool = False  # tables say whether it differs from the ideal beyond chance
+    poles: tuple[str, str] | None = None  # what is preferred below and above an ideal in the middle
+
+    @property
+    def digits(self) -> int:
+        """Decimals in tables."""
+        return 2 if self.unit == "%" else 4
+
+    @property
+    def middle(self) -> bool:
+        """The ideal has worse values on both sides."""
+        return self.ideal is not None and self.statistic.low < self.ideal < self.statistic.high
 
     @property
     def higher_is_better(self) -> bool | None:
         """None where neither more nor less is better: an ideal in the middle, or none."""
-        if self.ideal is None or self.statistic.low < self.ideal < self.statistic.high:
+        if self.ideal is None or self.middle:
             return None
         return self.ideal == self.statistic.high
 
@@ -126,8 +140,11 @@ class Benchmark:
     # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
-    tables: Any = None  # the papers' own tables and figures in the report; see benchmarks/stereoset/paper.py
-    cluster: str = "cluster"  # what the clusters are called
+    # What only this benchmark shows in the report, such as a paper's tables; every benchmark gets the rest by itself.
+    report: "Extras | None" = None
+    ranked_by: str | None = None  # the metric that models are ranked by; None: the first main one
+    cluster: str = "cluster"  # what a cluster is called
+    group: str = "group"  # what a group is called
     legend: str = ""  # one line below tables
 
     @property
@@ -137,6 +154,15 @@ class Benchmark:
     @property
     def main(self) -> tuple[Metric, ...]:
         return tuple(metric for metric in self.metrics if metric.main)
+
+    @property
+    def ranking(self) -> Metric:
+        return self.metric(self.ranked_by) if self.ranked_by else self.main[0]
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The splits as tables show them, all of them pooled first; results may lack some."""
+        return (OVERALL, *self.splits) if len(self.splits) > 1 else self.splits
 
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)

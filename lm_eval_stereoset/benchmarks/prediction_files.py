@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,14 @@ class ScoredRows:
         return Scored(benchmark, self.examples, np.array(table, dtype=float))
 
 
+class FileName(NamedTuple):
+    """What a file's name says."""
+
+    model: str
+    language: str | None
+    variant: str | None  # how it was scored
+
+
 @dataclass(frozen=True)
 class Format:
     """How a benchmark writes predictions, if it has a way of its own."""
@@ -47,6 +55,8 @@ class Format:
     encode: Callable[[Mapping[str, ScoredRows]], dict[str, Any]]
     decode: Callable[[dict[str, Any], Load, str], dict[str, Scored]]
     recognises: Callable[[Any], bool]  # the content of a file without a head
+    keys: tuple[str, ...]  # of that content: a file that begins with one of them is worth opening
+    parse_name: Callable[[str], FileName | None] = lambda stem: None  # published files may be named by a rule
 
 
 @dataclass(frozen=True)
@@ -83,35 +93,64 @@ def benchmark_in(content: Any) -> Benchmark | None:
 
 def read(path: Path | str, language: str | None = None, data: str | None = None) -> Predictions:
     """`language`: of a file that does not say it. The data is loaded to find the examples of the scores."""
-    content = read_json(path)
-    benchmark = benchmark_in(content)
-    if benchmark is None:
-        raise UserError(f"{path}: not a prediction file of {', '.join(benchmarks.names())}; see docs/data.md")
-    head = head_of(content)
-    made_for = head.get("language")
-    if made_for is not None and not isinstance(made_for, str):
-        raise UserError(f"{path}: the language must be a text, is {short(made_for)}")
-    if language and made_for and language != made_for:
-        # Ids are the same in all languages, so the scores would come out, under the wrong name.
-        raise UserError(f"{path}: predictions for language {made_for}, not {language}")
-    language = language or made_for
-    if language is None:
-        raise UserError(
-            f"{path}: of which language are the predictions? add --language, such as --language de"
-        )
+    return parse(read_json(path), str(path), language, data)
+
+
+def parse(
+    content: Any,
+    where: str,
+    language: str | None = None,
+    data: str | None = None,
+    load_data: Callable[..., Dataset] = store.load,
+) -> Predictions:
+    """What the content of a file says; several files can share what `load_data` gives."""
+    benchmark, head = _benchmark_of(content, where), head_of(content)
+    language = _language_of(head, language, where)
     loaded: dict[str, Dataset] = {}
     limit = head.get("limit")
     if limit is not None and (type(limit) is not int or limit < 1):
-        raise UserError(f"{path}: limit must be a number of examples, is {short(limit)}")
+        raise UserError(f"{where}: limit must be a number of examples, is {short(limit)}")
 
     def load(split: str) -> Dataset:
-        loaded[split] = store.load(benchmark, split, language, data)
-        return replace(loaded[split], examples=loaded[split].examples[:limit])
+        loaded[split] = load_data(benchmark, split, language, data)
+        return (
+            loaded[split]
+            if limit is None
+            else replace(loaded[split], examples=loaded[split].examples[:limit])
+        )
 
     decode = benchmark.predictions.decode if benchmark.predictions else _decoder(benchmark)
-    parts = decode(content, load, str(path))
+    parts = decode(content, load, where)
     of = {split: len(dataset.examples) for split, dataset in loaded.items()}
     return Predictions(benchmark, language, head, parts, loaded, of)
+
+
+def _benchmark_of(content: Any, where: str) -> Benchmark:
+    benchmark = benchmark_in(content)
+    if benchmark is None:
+        raise UserError(
+            f"{where}: not a prediction file of {', '.join(benchmarks.names())}; see docs/data.md"
+        )
+    return benchmark
+
+
+def _language_of(head: Mapping[str, Any], given: str | None, where: str) -> str:
+    made_for = head.get("language")
+    if made_for is not None and not isinstance(made_for, str):
+        raise UserError(f"{where}: the language must be a text, is {short(made_for)}")
+    if given and made_for and given != made_for:
+        # Ids are the same in all languages, so the scores would come out, under the wrong name.
+        raise UserError(f"{where}: predictions for language {made_for}, not {given}")
+    if language := given or made_for:
+        return language
+    raise UserError(f"{where}: of which language are the predictions? add --language, such as --language de")
+
+
+def scoring_of(head: Mapping[str, Any], split: str) -> dict[str, str]:
+    """How the file says that a split was scored: what was compared, and the normaliser."""
+    said = head.get("scoring")
+    said = said.get(split) if isinstance(said, dict) else None
+    return {k: str(said[k]) for k in ("scoring", "normaliser") if k in said} if isinstance(said, dict) else {}
 
 
 def unlike_data(head: Mapping[str, Any], split: str, sha256: str) -> str | None:

@@ -4,14 +4,19 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lm_eval_stereoset.report.extras import Beside
+    from lm_eval_stereoset.report.study import Study
 
 EPILOG = """\
 RESULTS can be, in any mixture:
   a folder of the harness (--output_path, best with --log_samples), or one results_*.json in it
-  a file of predictions in the published format, or a folder of them
+  a file of predictions (`stereoset predict`, or a published format), or a folder of them
   JSON from `stereoset score --output`
 The model's name and language are read from the results or the file name. To give them yourself:
   NAME=PATH  or  NAME:LANGUAGE=PATH
@@ -41,14 +46,14 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--paper-row", action="append", default=[], metavar="MODEL=ROW",
-        help="the papers' row (BERT, GPT-2, T5, mBERT, mGPT-2, mT5) for a model under another name",
+        help="the papers' row, such as BERT, for a model under another name",
     )  # fmt: skip
-    p.add_argument("--title", default="StereoSet results", help="heading of the page")
+    p.add_argument("--title", help="heading of the page (default: the benchmarks' names)")
     p.add_argument("--no-examples", action="store_true", help="a small page without the example browser")
     p.add_argument(
         "--data", metavar="NAME|DIR",
         help="data that the predictions are for: a folder laid out as <split>/<language>.jsonl, or 'sample' "
-        "(default: StereoSet)",
+        "(default: the benchmark's)",
     )  # fmt: skip
     return p
 
@@ -57,57 +62,74 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
 
     from lm_eval_stereoset.errors import UserError
-    from lm_eval_stereoset.report import inputs, paper, study
-    from lm_eval_stereoset.report.page import write_page
+    from lm_eval_stereoset.report import inputs, published, study
 
     # The page says where numbers are undefined; a line in the log for each would hide the rest.
-    logging.getLogger("lm_eval_stereoset.benchmarks.stereoset.evaluation").setLevel(logging.ERROR)
+    logging.getLogger("lm_eval_stereoset.benchmarks.evaluation").setLevel(logging.ERROR)
     check_outputs(arguments)
-    rows = paper.parse_rows(arguments.paper_row)
     runs = inputs.load(arguments.results, arguments.data, _progress("reading"))
-    found = study.build(runs, _progress("comparing"))
-    published = paper.beside(runs, rows) if arguments.against_paper or rows else None
+    rows = published.parse_rows(arguments.paper_row, runs)
+    studies = study.build(runs, _progress("comparing"))
+    beside = published.beside(runs, rows) if arguments.against_paper or rows else None
 
     written: list[str | Path] = []
     try:
-        write_page(arguments.output, found, arguments.title, published, examples=not arguments.no_examples)
-        written.append(arguments.output)
-        if arguments.tables:
-            from lm_eval_stereoset.report.tables import write_tables
-
-            write_tables(Path(arguments.tables), found, arguments.intervals, published, written)
-        if arguments.figures:
-            from lm_eval_stereoset.report.figures import write_figures
-
-            left_out = write_figures(Path(arguments.figures), found, _progress("drawing"), written)
-            if left_out:
-                print(f"note: nothing to draw for lack of samples: {', '.join(left_out)}", file=sys.stderr)
+        _write(arguments, studies, beside, written)
     except UserError as error:
         done = f"written before that: {', '.join(map(str, written))}" if written else "nothing was written"
         raise UserError(f"{error}; {done}") from error
-    _say(found, published, written)
+    _say(studies, beside, written)
     return 0
+
+
+def _write(
+    arguments: argparse.Namespace,
+    studies: Sequence["Study"],
+    beside: Mapping[str, Sequence["Beside"]] | None,
+    written: list[str | Path],
+) -> None:
+    """Every file goes into `written` as soon as it is there."""
+    from lm_eval_stereoset.report.page import write_page
+    from lm_eval_stereoset.report.tables import folder_of, write_tables
+
+    write_page(arguments.output, studies, arguments.title, beside, examples=not arguments.no_examples)
+    written.append(arguments.output)
+    for one in studies if arguments.tables else ():
+        folder = folder_of(Path(arguments.tables), one.benchmark)
+        write_tables(folder, one, arguments.intervals, (beside or {}).get(one.benchmark.name), written)
+    for one in studies if arguments.figures else ():
+        from lm_eval_stereoset.report.figures import write_figures
+
+        folder = folder_of(Path(arguments.figures), one.benchmark)
+        left_out = write_figures(folder, one, _progress("drawing"), written)
+        if left_out:
+            print(f"note: nothing to draw for lack of samples: {', '.join(left_out)}", file=sys.stderr)
 
 
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Before anything is read: no output may take the place of an input, nor of another output."""
+    from lm_eval_stereoset import benchmarks
     from lm_eval_stereoset.errors import UserError
     from lm_eval_stereoset.files import refuse_overwriting
-    from lm_eval_stereoset.report import inputs
+    from lm_eval_stereoset.report import inputs, tables
 
     if os.path.isdir(arguments.output):
         raise UserError(f"-o {arguments.output}: is a folder; give the page's file, such as report.html")
     outputs = {"-o": [Path(arguments.output)], "--tables": [], "--figures": []}
+    names = {}
     if arguments.tables:
-        from lm_eval_stereoset.report import tables
-
-        outputs["--tables"] = [Path(arguments.tables) / name for name in tables.file_names()]
+        names["--tables"] = (arguments.tables, tables.file_names)
     if arguments.figures:
         from lm_eval_stereoset.report import figures
 
-        outputs["--figures"] = [Path(arguments.figures) / name for name in figures.file_names()]
-    for flag, folder in (("--tables", arguments.tables), ("--figures", arguments.figures)):
-        if folder and os.path.exists(folder) and not os.path.isdir(folder):
+        names["--figures"] = (arguments.figures, figures.file_names)
+    for flag, (folder, names_of) in names.items():
+        outputs[flag] = [
+            tables.folder_of(Path(folder), benchmark) / name
+            for benchmark in benchmarks.registered()
+            for name in names_of(benchmark)
+        ]
+        if os.path.exists(folder) and not os.path.isdir(folder):
             raise UserError(f"{flag} {folder}: is a file; name a folder")
     read = inputs.files_read(arguments.results, arguments.data)
     known = {(status.st_dev, status.st_ino): path for path, status in _existing(read)}
@@ -124,20 +146,32 @@ def _existing(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
             yield path, os.stat(path)
 
 
-def _say(found, published, written: Sequence[str | Path]) -> None:
-    for notice in found.notices:
-        print(f"{notice.level}: {notice.text}", file=sys.stderr)
-    languages = ", ".join(found.languages)
-    overall = [c for c in found.comparisons if c.split == found.splits()[0]]
-    significant = sum(c.significant("icat") for c in overall)
-    print(
-        f"{_count(len(found.models), 'model')} in {_count(len(found.languages), 'language')} ({languages}), "
-        f"{_count(len(found.runs), 'result')}"
-    )
-    if overall:
-        print(f"{significant} of {len(overall)} comparisons of ICAT ({overall[0].split}) are significant")
-    if published is not None:
-        print(f"{sum(b.equal for b in published)} of {len(published)} published cells are equal as printed")
+def _say(
+    studies: Sequence["Study"],
+    beside: Mapping[str, Sequence["Beside"]] | None,
+    written: Sequence[str | Path],
+) -> None:
+    for study in studies:
+        title = f"{study.benchmark.title}: " if len(studies) > 1 else ""
+        for notice in study.notices:
+            print(f"{notice.level}: {title}{notice.text}", file=sys.stderr)
+    for study in studies:
+        title = f"{study.benchmark.title}: " if len(studies) > 1 else ""
+        languages = [code for code in study.languages if any(run.language == code for run in study.runs)]
+        models = {run.model for run in study.runs}
+        print(
+            f"{title}{_count(len(models), 'model')} in {_count(len(languages), 'language')} "
+            f"({', '.join(languages)}), {_count(len(study.runs), 'result')}"
+        )
+        metric, split = study.benchmark.ranking, study.splits()[0]
+        compared = [c for c in study.comparisons if c.split == split]
+        if compared:
+            significant = sum(c.significant(metric.name) for c in compared)
+            what = f"{metric.title} ({split})" if len(study.benchmark.splits) > 1 else metric.title
+            print(f"{title}{significant} of {len(compared)} comparisons of {what} are significant")
+    if beside is not None:
+        found = [one for cells in beside.values() for one in cells]
+        print(f"{sum(one.equal for one in found)} of {len(found)} published cells are equal as printed")
     size = Path(written[0]).stat().st_size / 1e6
     print(
         f"wrote {written[0]} ({size:.1f} MB)"

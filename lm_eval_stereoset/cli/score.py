@@ -169,15 +169,13 @@ def read_prediction_file(args: argparse.Namespace) -> ScoredFile:
             logger.warning("%s: %s", file, unlike)
         if len(part.examples) < found.of[split]:
             warn_of_part(file, split, len(part.examples), found.of[split])
-        about.append(dataset.describe() | {"scored": len(part.examples)} | how_scored(found.head, split))
+        about.append(
+            dataset.describe()
+            | {"scored": len(part.examples)}
+            | prediction_files.scoring_of(found.head, split)
+        )
     origin = {key: found.head[key] for key in ("model", "identity") if key in found.head}
     return ScoredFile(found.benchmark, found.language, found.parts, about, origin)
-
-
-def how_scored(head: dict[str, Any], split: str) -> dict[str, str]:
-    said = head.get("scoring")
-    said = said.get(split) if isinstance(said, dict) else None
-    return {k: str(said[k]) for k in ("scoring", "normaliser") if k in said} if isinstance(said, dict) else {}
 
 
 def warn_of_part(file: str, split: str, scored: int, whole: int) -> None:

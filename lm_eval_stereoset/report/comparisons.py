@@ -6,10 +6,12 @@ from itertools import combinations
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
-from lm_eval_stereoset.benchmarks.stereoset.metrics import MAIN, Outcomes, compare, outcomes
-from lm_eval_stereoset.report.run import ALL_SPLITS, Run
+from lm_eval_stereoset.benchmarks.declaration import OVERALL
+from lm_eval_stereoset.benchmarks.evaluation import compare
+from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.stats.paired import Difference, holm
+
+SIGNIFICANT = 0.05
 
 
 @dataclass
@@ -25,7 +27,7 @@ class Comparison:
     family: int = 0  # comparisons corrected for
 
     def significant(self, metric: str) -> bool:
-        return self.adjusted.get(metric, np.nan) < 0.05  # NaN is not
+        return self.adjusted.get(metric, np.nan) < SIGNIFICANT  # NaN is not
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class Answers:
     """One run and split as aligned arrays."""
 
     ids: np.ndarray
-    outcomes: Outcomes
-    targets: np.ndarray
+    columns: np.ndarray
+    clusters: np.ndarray
 
 
 def pairs(runs: Sequence[Run]) -> list[tuple[str, Run, Run]]:
@@ -48,20 +50,28 @@ def pairs(runs: Sequence[Run]) -> list[tuple[str, Run, Run]]:
 
 
 def compare_all(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -> list[Comparison]:
-    """Every pair in every split that both sides have. One family per split and metric, corrected by Holm."""
+    """Every pair of one benchmark's runs in every split that both sides have.
+
+    One family per split and metric, corrected by Holm. Languages whose examples have ids of their own are not compared.
+    """
+    if not runs:
+        return []
+    benchmark = runs[0].benchmark
     answers = {id(run): _answers(run) for run in runs}
-    jobs = [(split, *pair) for split in ALL_SPLITS for pair in pairs(runs)]
+    jobs = [(split, *pair) for split in benchmark.views for pair in pairs(runs)]
     results = []
     for split, kind, first, second in progress(jobs):
         one, two = answers[id(first)].get(split), answers[id(second)].get(split)
         if one is not None and two is not None:
-            results.append(_compare(kind, split, first, second, one, two))
-    for split in ALL_SPLITS:
+            result = _compare(kind, split, first, second, one, two)
+            if result.n or kind == "models":
+                results.append(result)
+    for split in benchmark.views:
         family = [result for result in results if result.split == split]
-        for metric in MAIN:
-            adjusted = holm([result.differences[metric].p for result in family])
+        for metric in benchmark.main:
+            adjusted = holm([result.differences[metric.name].p for result in family])
             for result, p in zip(family, adjusted, strict=True):
-                result.adjusted[metric] = float(p)
+                result.adjusted[metric.name] = float(p)
                 result.family = len(family)
     return results
 
@@ -72,18 +82,11 @@ def _answers(run: Run) -> dict[str, Answers]:
     found = {}
     for split, scored in run.parts.items():
         ids = np.array([f"{split} {example.id}" for example in scored.examples])
-        found[split] = Answers(ids, outcomes(scored.scores), scored.targets)
-    if len(found) == len(SPLITS):
-        both = [found[split] for split in SPLITS]
-        fields = [
-            np.concatenate([getattr(a.outcomes, f) for a in both])
-            for f in ("ss", "lms", "tie", "tie_unrelated")
-        ]
-        found["overall"] = Answers(
-            np.concatenate([a.ids for a in both]),
-            Outcomes(*fields),
-            np.concatenate([a.targets for a in both]),
-        )
+        found[split] = Answers(ids, scored.columns, scored.clusters)
+    if OVERALL in run.table and set(found) == set(run.benchmark.splits):
+        parts = [found[split] for split in run.benchmark.splits]
+        ids, columns, clusters = zip(*((p.ids, p.columns, p.clusters) for p in parts), strict=True)
+        found[OVERALL] = Answers(np.concatenate(ids), np.concatenate(columns), np.concatenate(clusters))
     return found
 
 
@@ -93,10 +96,12 @@ def _compare(kind: str, split: str, first: Run, second: Run, one: Answers, two: 
     else:
         _, i, j = np.intersect1d(one.ids, two.ids, return_indices=True)
     left_out = len(one.ids) + len(two.ids) - 2 * len(i)
-    differences = compare(one.outcomes[i], two.outcomes[j], one.targets[i]) if len(i) else _nothing()
+    if len(i):
+        differences = compare(first.benchmark, one.columns[i], two.columns[j], one.clusters[i])
+    else:
+        differences = {metric.name: NO_DIFFERENCE for metric in first.benchmark.main}
     return Comparison(kind, split, first, second, len(i), left_out, differences)
 
 
-def _nothing() -> dict[str, Difference]:
-    nan = float("nan")
-    return dict.fromkeys(MAIN, Difference(nan, nan, nan, nan, nan, 0))
+_NAN, _NO_BRANCH = float("nan"), np.full((1, 1), np.nan)
+NO_DIFFERENCE = Difference(_NAN, _NAN, _NAN, _NAN, _NAN, 0, _NO_BRANCH, _NO_BRANCH)

@@ -6,17 +6,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
-from lm_eval_stereoset.benchmarks.prediction_notes import read_note, refuse_wrong_language, unlike_data
-from lm_eval_stereoset.benchmarks.stereoset.predictions import PUBLISHED_KEYS, match, read_predictions
+from lm_eval_stereoset import benchmarks
+from lm_eval_stereoset.benchmarks import prediction_files
+from lm_eval_stereoset.benchmarks.declaration import Benchmark
+from lm_eval_stereoset.benchmarks.evaluation import evaluate
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, refuse_special
+from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK
 from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.languages import LANGUAGES
-from lm_eval_stereoset.report import harness, scores, shapes
+from lm_eval_stereoset.report import checked, harness_runs, results_files
+from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.names import Argument, model_name, parse_argument, parse_file_name, tell_apart
-from lm_eval_stereoset.report.run import ALL_SPLITS, Run
 
 WAY_OUT = "give it: NAME:LANGUAGE=PATH, such as MyModel:de="
 
@@ -24,7 +26,7 @@ WAY_OUT = "give it: NAME:LANGUAGE=PATH, such as MyModel:de="
 def load(
     arguments: Sequence[str], data: str | None = None, progress: Callable[..., Iterable] = list
 ) -> list[Run]:
-    """All runs of all arguments, each with a model's name that is unique in its language."""
+    """All runs of all arguments, each with a model's name that is unique in its benchmark and language."""
     pieces = [piece for text in arguments for piece in _pieces(parse_argument(text))]
     runs = [run for piece in progress(pieces) for run in _load_piece(piece, data)]
     tell_apart(runs)
@@ -44,7 +46,7 @@ def _pieces(argument: Argument) -> Iterator[Argument | tuple[Argument, list[Path
     if not os.path.isdir(path):
         yield argument
         return
-    results = harness.find_results(path)
+    results = results_files.find(path)
     predictions = _find_predictions(path)
     if not results and not predictions:
         raise UserError(
@@ -58,10 +60,20 @@ def _pieces(argument: Argument) -> Iterator[Argument | tuple[Argument, list[Path
 
 
 def _find_predictions(folder: Path) -> list[Path]:
-    """Prediction files are recognised by how they start."""
-    keys = [f'"{key}"'.encode() for key in PUBLISHED_KEYS.values()]
+    """Prediction files are recognised by how they start: with a head, or with a key of a published format."""
+    formats = [benchmark.predictions for benchmark in benchmarks.registered() if benchmark.predictions]
+    keys = ["benchmark", *(key for one in formats for key in one.keys)]
+    starts = [f'"{key}"'.encode() for key in keys]
     found = sorted(path for path in folder.glob("*.json") if os.path.isfile(path))
-    return [path for path in found if any(key in harness.first_bytes(path, 200) for key in keys)]
+    likely = [
+        path for path in found if any(start in results_files.first_bytes(path, 200) for start in starts)
+    ]
+    return [path for path in likely if not _is_about(path)]
+
+
+def _is_about(path: Path) -> bool:
+    """The note beside a table of `stereoset score` names its benchmark, too."""
+    return path.name.endswith(".about.json")
 
 
 def files_read(arguments: Sequence[str], data: str | None) -> list[Path]:
@@ -77,28 +89,35 @@ def files_read(arguments: Sequence[str], data: str | None) -> list[Path]:
         else:
             files += [path, store.about_file(path)] if path.suffix == ".json" else [path]
     for folder in folders:
-        files += harness.files_below(folder, ".json", ".jsonl") if os.path.isdir(folder) else []
+        files += results_files.below(folder, ".json", ".jsonl") if os.path.isdir(folder) else []
     return files
 
 
 def _load_piece(piece: Argument | tuple[Argument, list[Path]], data: str | None) -> list[Run]:
     if not isinstance(piece, Argument):
         argument, paths = piece
-        return _named(harness.read_results(paths), argument)
+        return _named(harness_runs.read(paths), argument)
     path = piece.path
     if path.suffix == ".jsonl":
         return [_samples_run(piece)]
     content = read_json(path)
-    if harness.is_results(content):
-        return _named(harness.read_results([path]), piece)
-    if isinstance(content, dict) and set(content) & set(PUBLISHED_KEYS.values()):
-        return [_predictions_run(piece, data)]
-    if isinstance(content, dict) and set(content) & set(ALL_SPLITS):
-        return [_scores_run(piece, content)]
+    if results_files.is_results(content):
+        return _named(harness_runs.read([path]), piece)
+    if benchmark := prediction_files.benchmark_in(content):
+        return [_predictions_run(piece, benchmark, content, data)]
+    note = store.about_file(path)  # which `stereoset score` writes beside a table
+    about = checked.mapping(read_json(note), str(note)) if os.path.isfile(note) else {}
+    scored = _benchmark_of(about, str(note))
+    if isinstance(content, dict) and set(content) & set(scored.views):
+        return [_scores_run(piece, scored, content, about)]
     raise UserError(
-        f"{path}: neither results of the harness, nor predictions (intrasentence, intersentence), "
+        f"{path}: neither results of the harness, nor predictions (intrasentence, intersentence, or with a head), "
         "nor JSON from `stereoset score`"
     )
+
+
+def _benchmark_of(about: dict[str, Any], where: str) -> Benchmark:
+    return benchmarks.find(checked.text(about, "benchmark", where) or FIRST_BENCHMARK)
 
 
 def _named(runs: list[Run], argument: Argument) -> list[Run]:
@@ -112,43 +131,52 @@ def _named(runs: list[Run], argument: Argument) -> list[Run]:
     return runs
 
 
-def _predictions_run(argument: Argument, data: str | None) -> Run:
+def _predictions_run(argument: Argument, benchmark: Benchmark, content: Any, data: str | None) -> Run:
     path = argument.path
-    name, note = parse_file_name(path), read_note(path)
-    language = argument.language or note.get("language") or name.language
+    name, head = parse_file_name(path, benchmark), prediction_files.head_of(content)
+    language = argument.language or head.get("language") or name.language
     if not isinstance(language, str):
         raise UserError(f"{path}: its name does not say which language it is of; {WAY_OUT}{path}")
-    refuse_wrong_language(path, note, language)
-    parts: dict[str, Scored] = {}
-    about: dict[str, dict[str, Any]] = {}
-    for split, found in read_predictions(path).items():
-        dataset = _dataset(split, language, data, store.data_folder())
-        parts[split] = match(dataset.examples, found, f"{path}, {PUBLISHED_KEYS[split]}")
-        about[split] = dataset.describe()
-    model = argument.name or (name.model if name.language or not note else model_name(str(note.get("model"))))
-    run = Run(model, language, str(path), evaluate(parts), parts)
-    run.variant = None if argument.name else name.variant
-    run.scoring = name.variant
-    if name.language in LANGUAGES and name.language != language:
+
+    found = prediction_files.parse(content, str(path), language, data, _load_once)
+    named = model_name(str(head["model"])) if isinstance(head.get("model"), str) else name.model
+    run = Run(benchmark, argument.name or named, language, str(path), evaluate(found.parts), found.parts)
+    run.variant = None if argument.name or head else name.variant
+    run.scoring = None if head else name.variant
+    if not head and name.language in LANGUAGES and name.language != language:
         # Ids are the same in all languages, so the scores would come out all the same.
         run.notes.append(f"the file's name says {name.language}, it was given as {language}")
-    run.data = about
-    unlike = [unlike_data(note, split, fields["sha256"]) for split, fields in about.items()]
+    run.data = {split: dataset.describe() for split, dataset in found.data.items()}
+    unlike = [prediction_files.unlike_data(head, split, d["sha256"]) for split, d in run.data.items()]
     run.notes += [text for text in unlike if text]
-    run.complete = {split: fields["examples"] for split, fields in about.items()}
+    run.complete = found.of
+    said = [prediction_files.scoring_of(head, split) for split in found.parts]
+    run.normaliser, run.quantity = (
+        _joined(one.get(key) for one in said) for key in ("normaliser", "scoring")
+    )
     return run
 
 
-@lru_cache(maxsize=64)
-def _dataset(split: str, language: str, data: str | None, folder: Path) -> store.Dataset:
-    """Read once, so that the texts are shared by all models; `folder` only tells data folders apart."""
-    return store.load(split, language, data)
+def _joined(texts: Iterable[str | None]) -> str | None:
+    return " and ".join(sorted({text for text in texts if text})) or None
+
+
+def _load_once(benchmark: Benchmark, split: str, language: str, data: str | None) -> store.Dataset:
+    """The texts are shared by all models."""
+    return _dataset(benchmark.name, split, language, data, store.data_folder())
+
+
+@lru_cache(maxsize=256)
+def _dataset(benchmark: str, split: str, language: str, data: str | None, folder: Path) -> store.Dataset:
+    """`folder` only tells data folders apart."""
+    return store.load(benchmarks.find(benchmark), split, language, data)
 
 
 def _samples_run(argument: Argument) -> Run:
     samples = read_samples(argument.path)
     name = argument.name or model_name(argument.path.stem.removeprefix("samples_"))
-    run = Run(name, samples.language, str(argument.path), evaluate(samples.parts), samples.parts)
+    table = evaluate(samples.parts)
+    run = Run(samples.benchmark, name, samples.language, str(argument.path), table, samples.parts)
     run.normaliser = " and ".join(sorted(set(samples.normalisers.values())))
     run.quantity = " and ".join(sorted(set(samples.scorings.values())))
     if any(name.startswith("sample ") for name in samples.data):
@@ -159,24 +187,28 @@ def _samples_run(argument: Argument) -> Run:
     return _named([run], Argument(argument.path, None, argument.language))[0]
 
 
-def _scores_run(argument: Argument, content: dict[str, Any]) -> Run:
-    path = argument.path
-    note = store.about_file(path)  # written beside the scores
-    about = shapes.mapping(read_json(note), str(note)) if os.path.isfile(note) else {}
-    name = parse_file_name(path)
-    language = argument.language or shapes.text(about, "language", str(note)) or name.language
+def _scores_run(
+    argument: Argument, benchmark: Benchmark, content: dict[str, Any], about: dict[str, Any]
+) -> Run:
+    path, where = argument.path, str(store.about_file(argument.path))
+    name = parse_file_name(path, benchmark)
+    language = argument.language or checked.text(about, "language", where) or name.language
     if language is None:
         raise UserError(f"{path}: does not say which language it is of; {WAY_OUT}{path}")
-    named = shapes.text(about, "model", str(note))
+    named = checked.text(about, "model", where)
     model = argument.name or (model_name(named) if named else name.model)
-    table = {split: content[split] for split in ALL_SPLITS if split in content}
-    run = Run(model, language, str(path), scores.checked_table(table, str(path)))
+    table = {split: content[split] for split in benchmark.views if split in content}
+    run = Run(benchmark, model, language, str(path), checked.table(benchmark, table, str(path)))
     run.variant = None if argument.name else name.variant
-    run.scoring, run.normaliser = name.variant, shapes.text(about, "normaliser", str(note))
-    for fields in shapes.provenance(about, str(note)):
+    run.scoring, run.normaliser = name.variant, checked.text(about, "normaliser", where)
+    for fields in checked.provenance(benchmark, about, where):
         run.data[fields["split"]] = fields
         if "examples" in fields:
             run.complete[fields["split"]] = fields["examples"]
+    if run.normaliser is None:
+        run.normaliser, run.quantity = (
+            _joined(fields.get(key) for fields in run.data.values()) for key in ("normaliser", "scoring")
+        )
     run.notes.append(
         "scores only: no examples and no paired tests (give the predictions themselves to see them)"
     )

@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from lm_eval_stereoset.benchmarks.declaration import Benchmark
+from lm_eval_stereoset.benchmarks.prediction_files import FileName
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.report.run import Run, shown_name
+from lm_eval_stereoset.report.model_run import Run, shown_name
 
 LANGUAGE = r"[a-z]{2,3}(?:_[a-z0-9]+)*"
-
-# The published files: <model>_<intra scorer>_<inter scorer>[_case]_<language>.json; a scorer can be empty.
-SCORER = r"(?:[A-Za-z0-9]*LM|BertNextSentence|ModelNSP|)"
-PUBLISHED = re.compile(
-    rf"(?P<model>.+?)_(?P<intra>{SCORER})_(?P<inter>{SCORER}(?:_[a-z0-9]+)?)_(?P<language>[a-z]{{2,3}})"
-)
 
 
 class Argument(NamedTuple):
@@ -38,17 +34,11 @@ def parse_argument(text: str) -> Argument:
     return Argument(Path(found["path"]), shown_name(found["name"]), found["language"])
 
 
-class FileName(NamedTuple):
-    model: str
-    language: str | None
-    variant: str | None
-
-
-def parse_file_name(path: Path) -> FileName:
+def parse_file_name(path: Path, benchmark: Benchmark | None = None) -> FileName:
     """What the name of a file of predictions or scores says; the language only if it is at the end."""
     stem = path.stem
-    if found := PUBLISHED.fullmatch(stem):
-        return FileName(found["model"], found["language"], found["inter"] or found["intra"] or None)
+    if benchmark and benchmark.predictions and (found := benchmark.predictions.parse_name(stem)):
+        return found
     if found := re.fullmatch(r"(?P<model>.+?)[_.](?P<language>[a-z]{2,3})", stem):
         return FileName(found["model"], found["language"], None)
     return FileName(stem, None, None)
@@ -63,9 +53,9 @@ def model_name(name: str) -> str:
 
 def tell_apart(runs: Sequence[Run]) -> None:
     """Adds the variant to a model that occurs twice in a language; what is still the same is an error."""
-    by_model: dict[str, list[Run]] = defaultdict(list)
+    by_model: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
-        by_model[run.model].append(run)
+        by_model[run.benchmark.name, run.model].append(run)
     for group in by_model.values():
         if _twice(group):
             for run in group:
@@ -80,9 +70,9 @@ def tell_apart(runs: Sequence[Run]) -> None:
 
 
 def _twice(runs: Sequence[Run]) -> tuple[Run, Run] | None:
-    seen: dict[tuple[str, str], Run] = {}
+    seen: dict[tuple[str, str, str], Run] = {}
     for run in runs:
-        key = (run.model, run.language)
+        key = (run.benchmark.name, run.model, run.language)
         if key in seen:
             return seen[key], run
         seen[key] = run

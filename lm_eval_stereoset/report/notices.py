@@ -4,13 +4,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
+from lm_eval_stereoset.benchmarks.declaration import OVERALL
 from lm_eval_stereoset.report.comparisons import Comparison
-from lm_eval_stereoset.report.run import Run
-
-FREQUENT_TIES = 1.0  # per cent; SS could then move by as much, depending on how ties are counted
-
-MOSTLY_TIES = 50.0
+from lm_eval_stereoset.report.extras import extras_of
+from lm_eval_stereoset.report.model_run import Run
 
 
 @dataclass(frozen=True)
@@ -20,7 +17,9 @@ class Notice:
 
 
 def notices(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[Notice]:
-    found = [*_sample(runs), *_partial(runs), *_unlike_data(runs), *_unlike_normalisers(runs), *_ties(runs)]
+    """`runs`: of one benchmark."""
+    found = [*_sample(runs), *_partial(runs), *_unlike_data(runs), *_unlike_normalisers(runs)]
+    found += [notice for run in runs[:1] for notice in extras_of(run.benchmark).notices(runs)]
     found += [Notice("note", f"{run.label}: {note}.") for run in runs for note in run.notes]
     found += [*_missing_splits(runs), *_left_out(comparisons)]
     return found
@@ -31,19 +30,23 @@ def _sample(runs: Sequence[Run]) -> list[Notice]:
     if not labels:
         return []
     which = "All runs" if len(labels) == len(runs) else ", ".join(labels)
-    text = f"{which}: on the small sample that comes with the package, not on StereoSet; not for comparing models."
+    title = runs[0].benchmark.title
+    text = (
+        f"{which}: on the small sample that comes with the package, not on {title}; not for comparing models."
+    )
     return [Notice("warning", text)]
 
 
 def _partial(runs: Sequence[Run]) -> list[Notice]:
     found = []
     for run in runs:
-        whole = {"overall": sum(run.complete.get(split, 0) for split in SPLITS)} | run.complete
-        parts = [split for split in SPLITS if run.value(split, "overall", "n") < whole.get(split, 0)]
-        if not parts and run.value("overall", "overall", "n") < whole["overall"]:
-            parts = ["overall"]  # results without samples give no count for a split of a pooled task
+        splits = run.benchmark.splits
+        whole = {OVERALL: sum(run.complete.get(split, 0) for split in splits)} | run.complete
+        parts = [split for split in splits if run.overall(split, "n") < whole.get(split, 0)]
+        if not parts and run.overall(OVERALL, "n") < whole[OVERALL]:
+            parts = [OVERALL]  # results without samples give no count for a split of a pooled task
         for split in parts:
-            n = run.value(split, "overall", "n")
+            n = run.overall(split, "n")
             text = f"{run.label}: {split} covers only {n:,.0f} of {whole[split]:,} examples (--limit?); "
             found.append(Notice("warning", text + "its numbers are not comparable with those of whole runs."))
     return found
@@ -80,34 +83,21 @@ def _unlike_normalisers(runs: Sequence[Run]) -> list[Notice]:
     return [Notice("warning", f"Scores were normalised in different ways and are not comparable. {text}.")]
 
 
-def _ties(runs: Sequence[Run]) -> list[Notice]:
-    found = []
-    for run in runs:
-        for split in SPLITS:
-            ties = run.value(split, "overall", "ties")
-            if ties >= FREQUENT_TIES:
-                text = (
-                    f"{run.label}: in {ties:.1f} % of the {split} examples stereotype and anti-stereotype have "
-                    "the very same score. A tie counts as anti-stereotypical; counted the other way, "
-                    f"SS would be {ties:.1f} points higher."
-                )
-                if ties > MOSTLY_TIES:
-                    text += " Such scores mean nothing: is the model or its tokenizer broken?"
-                found.append(Notice("warning", text))
-    return found
-
-
 def _missing_splits(runs: Sequence[Run]) -> list[Notice]:
+    """Where some results have a pooled value and others do not."""
+    if not any(OVERALL in run.table for run in runs):
+        return []
     found = []
     for run in runs:
-        if "overall" not in run.table:
-            have = ", ".join(split for split in SPLITS if split in run.table) or "nothing"
+        if OVERALL not in run.table:
+            have = ", ".join(split for split in run.benchmark.splits if split in run.table) or "nothing"
             found.append(Notice("note", f"{run.label}: only {have} was run, so it has no overall value."))
     return found
 
 
 def _left_out(comparisons: Sequence[Comparison]) -> list[Notice]:
-    unlike = [c for c in comparisons if c.left_out and c.split == "overall"]
+    first = next((c.split for c in comparisons), None)  # that of the pooled examples, if there are some
+    unlike = [c for c in comparisons if c.left_out and c.split == first]
     if not unlike:
         return []
     most = max(unlike, key=lambda c: c.left_out)

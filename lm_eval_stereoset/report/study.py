@@ -1,31 +1,35 @@
-"""All runs of a report together, in the order in which every table and plot shows them."""
+"""All runs of one benchmark together, in the order in which every table and plot shows them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.evaluation import pool
-from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
-from lm_eval_stereoset.benchmarks.stereoset.metrics import class_means, outcomes
+from lm_eval_stereoset import benchmarks
+from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
+from lm_eval_stereoset.benchmarks.evaluation import Scored, pool
 from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.report.comparisons import Comparison, compare_all
+from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.notices import Notice, notices
-from lm_eval_stereoset.report.run import ALL_SPLITS, Run
+from lm_eval_stereoset.stats.statistic import cluster_sums
+
+EXAMPLES_PER_CLUSTER = 1.5  # with fewer, a number per cluster says nothing that the examples do not
 
 
 @dataclass(frozen=True)
-class Target:
-    name: str  # the English term
-    bias_type: str
+class Cluster:
+    name: str
+    group: str
 
 
 @dataclass(frozen=True)
 class Study:
+    benchmark: Benchmark
     runs: list[Run]
-    models: list[str]
-    languages: list[str]
-    targets: list[Target]  # by bias type, then by name; empty without samples
+    models: list[str]  # of the whole report, so that a model has the same colour everywhere
+    languages: list[str]  # of the whole report
+    clusters: list[Cluster]  # by group, then by name; empty without samples
     comparisons: list[Comparison]
     notices: list[Notice]
 
@@ -34,43 +38,76 @@ class Study:
 
     def splits(self) -> list[str]:
         """Those that at least one run has."""
-        return [split for split in ALL_SPLITS if any(split in run.table for run in self.runs)]
+        return [split for split in self.benchmark.views if any(split in run.table for run in self.runs)]
 
-    def target_ss(self, run: Run, split: str) -> tuple[np.ndarray, np.ndarray]:
-        """SS and number of examples of each target; NaN and 0 where there are none."""
-        values, counts = np.full(len(self.targets), np.nan), np.zeros(len(self.targets), dtype=int)
-        parts = run.parts or {}
-        if split == "overall" and set(SPLITS) <= set(parts):
-            scored = pool(parts)
-        elif split in parts:
-            scored = parts[split]
-        else:
+    @property
+    def heat_metrics(self) -> list[Metric]:
+        """What the heat map can show, the most telling first: a metric with something on both sides of its ideal."""
+        metrics = [metric for metric in self.benchmark.metrics if metric.by_group]
+        return sorted(metrics, key=lambda metric: not metric.middle)
+
+    @property
+    def has_telling_clusters(self) -> bool:
+        """Several examples are about the same thing."""
+        most = max((sum(map(_count, (run.parts or {}).values())) for run in self.runs), default=0)
+        return len(self.clusters) > 1 and most >= EXAMPLES_PER_CLUSTER * len(self.clusters)
+
+    def by_cluster(self, run: Run, split: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Each heat metric, and the number of examples, of each cluster; NaN and 0 where there are none."""
+        counts = np.zeros(len(self.clusters), dtype=int)
+        values = {metric.name: np.full(len(self.clusters), np.nan) for metric in self.heat_metrics}
+        scored = _scored(run, split)
+        if scored is None:
             return values, counts
-        place = {target.name: i for i, target in enumerate(self.targets)}
-        names, frequency = np.unique(scored.targets, return_counts=True)
-        index = [place[name] for name in names]
-        values[index] = 100 * class_means(outcomes(scored.scores).ss, scored.targets)
-        counts[index] = frequency
+        place = {cluster.name: i for i, cluster in enumerate(self.clusters)}
+        index = [place[name] for name in np.unique(scored.clusters)]
+        sums = cluster_sums(scored.clusters, *scored.columns.T)
+        alone = np.eye(len(sums))  # each cluster as if there were no other
+        with np.errstate(invalid="ignore", divide="ignore"):
+            for metric in self.heat_metrics:
+                values[metric.name][index] = metric.statistic.value(alone, sums)
+        counts[index] = sums[:, 0]
         return values, counts
+
+
+def _count(scored: Scored) -> int:
+    return len(scored.examples)
+
+
+def _scored(run: Run, split: str) -> Scored | None:
+    parts = run.parts or {}
+    if split == OVERALL and OVERALL in run.table and set(run.benchmark.splits) <= set(parts):
+        return pool(parts)
+    return parts.get(split)
 
 
 def language_name(code: str) -> str:
     return LANGUAGES[code].name if code in LANGUAGES else code
 
 
-def build(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -> Study:
+def build(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -> list[Study]:
+    """One study per benchmark, in the order of the registry."""
     found = {run.language for run in runs}
     languages = [code for code in LANGUAGES if code in found] + sorted(found - set(LANGUAGES))
     models = list(dict.fromkeys(run.model for run in runs))
     ordered = sorted(runs, key=lambda run: (models.index(run.model), languages.index(run.language)))
-    bias_types = {
-        example.target_original: example.bias_type
-        for run in ordered
+    studies = []
+    for name in benchmarks.names():
+        if chosen := [run for run in ordered if run.benchmark.name == name]:
+            comparisons = compare_all(chosen, progress)
+            told = notices(chosen, comparisons)
+            studies.append(
+                Study(chosen[0].benchmark, chosen, models, languages, _clusters(chosen), comparisons, told)
+            )
+    return studies
+
+
+def _clusters(runs: Sequence[Run]) -> list[Cluster]:
+    groups = {
+        example.cluster: example.group
+        for run in runs
         for scored in (run.parts or {}).values()
         for example in scored.examples
     }
-    targets = sorted(
-        (Target(*item) for item in bias_types.items()), key=lambda t: (t.bias_type, t.name.casefold(), t.name)
-    )
-    comparisons = compare_all(ordered, progress)
-    return Study(ordered, models, languages, targets, comparisons, notices(ordered, comparisons))
+    found = (Cluster(*item) for item in groups.items())
+    return sorted(found, key=lambda c: (c.group, c.name.casefold(), c.name))

@@ -12,6 +12,7 @@ from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch_authors
 from lm_eval_stereoset.benchmarks.stereoset.hub import fetch_hub
 from lm_eval_stereoset.benchmarks.stereoset.metrics import METRICS, columns_of, complaint
 from lm_eval_stereoset.benchmarks.stereoset.predictions import FORMAT
+from lm_eval_stereoset.benchmarks.stereoset.shown import SHOWN
 from lm_eval_stereoset.benchmarks.stereoset.upstream import CANONICAL_SHA256, COMMIT, REPOSITORY
 
 BENCHMARK = Benchmark(
@@ -35,6 +36,9 @@ BENCHMARK = Benchmark(
     check=refuse_other_facts,
     complaint=complaint,
     predictions=FORMAT,
+    report=SHOWN,
+    ranked_by="icat",
     cluster="target term",
+    group="bias type",
     legend="SS: 50 is ideal. LMS, ICAT: higher is better. mc, macro, micro: over target terms.",
 )

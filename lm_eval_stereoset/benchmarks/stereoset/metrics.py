@@ -116,11 +116,12 @@ def _percentage(value: Function, branches: tuple[Function, Function] | None = No
 # change with the draw.
 _icat_macro = mean_over_clusters(lambda n, ss, lms, *_: icat(100 * lms / n, 100 * ss / n))
 
+POLES = ("anti-stereotype", "stereotype")
 METRICS = (
-    Metric("ss", "SS", "%", 50, _percentage(_ss), main=True, by_group=True, tested=True),
+    Metric("ss", "SS", "%", 50, _percentage(_ss), main=True, by_group=True, tested=True, poles=POLES),
     Metric("lms", "LMS", "%", 100, _percentage(_lms), main=True, by_group=True),
     Metric("icat", "ICAT", "%", 100, _icat_of(_lms, _ss), main=True, by_group=True),
-    Metric("mc_ss", "mc SS", "%", 50, _percentage(_mc_ss)),
+    Metric("mc_ss", "mc SS", "%", 50, _percentage(_mc_ss), poles=POLES),
     Metric("mc_lms", "mc LMS", "%", 100, _percentage(_mc_lms)),
     Metric("icat_macro", "macro ICAT", "%", 100, _percentage(_icat_macro)),
     Metric("icat_micro", "micro ICAT", "%", 100, _icat_of(_mc_lms, _mc_ss)),

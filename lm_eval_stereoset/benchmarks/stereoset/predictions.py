@@ -3,6 +3,7 @@
 {"intrasentence": [{"id": candidate id, "score": number}, …], "intersentence": […]}
 """
 
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,13 +12,18 @@ from typing import Any
 import numpy as np
 
 from lm_eval_stereoset.benchmarks.evaluation import Scored
-from lm_eval_stereoset.benchmarks.prediction_files import Format, Load, ScoredRows
+from lm_eval_stereoset.benchmarks.prediction_files import FileName, Format, Load, ScoredRows
 from lm_eval_stereoset.benchmarks.stereoset.example import LABELS
 from lm_eval_stereoset.data.store import Dataset
 from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import read_json, write_json
 
 LARGEST = sys.float_info.max  # JSON has numbers beyond
+# The published files: <model>_<intra scorer>_<inter scorer>[_case]_<language>.json; a scorer can be empty.
+SCORER = r"(?:[A-Za-z0-9]*LM|BertNextSentence|ModelNSP|)"
+PUBLISHED_NAME = re.compile(
+    rf"(?P<model>.+?)_(?P<intra>{SCORER})_(?P<inter>{SCORER}(?:_[a-z0-9]+)?)_(?P<language>[a-z]{{2,3}})"
+)
 PUBLISHED_KEYS = {"intra": "intrasentence", "inter": "intersentence"}
 
 
@@ -100,6 +106,11 @@ def recognises(content: Any) -> bool:
     return isinstance(content, dict) and bool(set(content) & set(PUBLISHED_KEYS.values()))
 
 
+def parse_name(stem: str) -> FileName | None:
+    found = PUBLISHED_NAME.fullmatch(stem)
+    return found and FileName(found["model"], found["language"], found["inter"] or found["intra"] or None)
+
+
 def write_predictions(path: Path | str, parts: Mapping[str, Scored]) -> None:
     """A file in the published format, without a head."""
     rows = {}
@@ -112,4 +123,4 @@ def write_predictions(path: Path | str, parts: Mapping[str, Scored]) -> None:
     write_json(path, encode(rows))
 
 
-FORMAT = Format(encode, decode, recognises)
+FORMAT = Format(encode, decode, recognises, tuple(PUBLISHED_KEYS.values()), parse_name)

@@ -1,12 +1,27 @@
 // Shared helpers. Texts reach the page through textContent and attributes only, never as markup.
-const data = JSON.parse(document.getElementById("report-data").textContent);
-const state = { split: data.splits[0] };
-const METRIC_NAMES = {
-  lms: "LMS", ss: "SS", icat: "ICAT", mc_lms: "Multi-class LMS", mc_ss: "Multi-class SS",
-  icat_macro: "Macro ICAT", icat_micro: "Micro ICAT",
-};
-const MAIN = ["lms", "ss", "icat"];
-const MULTI = ["mc_lms", "mc_ss", "icat_macro", "icat_micro"];
+// A `section` is one benchmark's part of the page: what its JSON declares and holds, and what the reader has chosen.
+const report = JSON.parse(document.getElementById("report-data").textContent);
+const panels = new Map(); // "benchmark/panel": (section, body) => …; filled by the scripts of the benchmarks
+
+function makeSection(data) {
+  const metrics = new Map(data.metrics.map((metric) => [metric.name, metric]));
+  const all = data.metrics.filter((metric) => metric.ideal !== null || metric.main);
+  return {
+    data, metrics, split: data.splits[0],
+    main: all.filter((metric) => metric.main), // what models are compared by
+    more: all.filter((metric) => !metric.main), // further results
+    shares: data.metrics.filter((metric) => !all.includes(metric)), // neither good nor bad, such as the share of ties
+    languages: report.languages.map((language, l) => ({ ...language, l })).filter((language) => data.runs.some((run) => run.language === language.l)),
+    part: (name) => document.getElementById(`${data.name}-${name}`),
+    id: (name) => `${data.name}-${name}`,
+    chosen: new Map(), // of each part of the page, see `choicesOf`
+  };
+}
+// What the reader has chosen in a part of the page; `initial` at first.
+function choicesOf(section, part, initial) {
+  if (!section.chosen.has(part)) section.chosen.set(part, initial);
+  return section.chosen.get(part);
+}
 
 function fill(node, props, children) {
   for (const [key, value] of Object.entries(props || {})) {
@@ -24,7 +39,6 @@ function fill(node, props, children) {
 const el = (tag, props, ...children) => fill(document.createElement(tag), props, children);
 const svg = (tag, props, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), props, children);
 const clear = (node) => { node.replaceChildren(); return node; };
-const byId = (id) => document.getElementById(id);
 
 const known = (x) => typeof x === "number" && Number.isFinite(x);
 const fixed = (x, digits = 2) => (known(x) ? x.toFixed(digits).replace("-", "−") : "–");
@@ -32,6 +46,16 @@ const signed = (x, digits = 2) => (known(x) ? (x > 0 ? "+" : "") + fixed(x, digi
 const range = (low, high, digits = 1) => (known(low) && known(high) ? `${fixed(low, digits)} to ${fixed(high, digits)}` : "no interval");
 const pText = (p) => (!known(p) ? "–" : p < 0.0001 ? "< 0.0001" : p < 0.01 ? p.toFixed(4) : p.toFixed(3));
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+// Numbers of a metric as its declaration has them: 59.49 %, or 0.5312.
+const shown = (metric, x) => fixed(x, metric.digits);
+const shownRange = (metric, low, high) => range(low, high, metric.digits - 1);
+const withUnit = (metric) => (metric.unit ? `${metric.title}, ${metric.unit}` : metric.title);
+const distance = (metric, x) => (known(x) ? Math.abs(x - metric.ideal) : null);
+// The higher, the better; of a metric without an ideal, the larger goes first.
+const merit = (metric, x) => (!known(x) ? null : metric.ideal === null ? x : -Math.abs(x - metric.ideal));
+const bestIs = (metric) => (metric.ideal === null ? "largest" : metric.middle ? `nearest to ${metric.ideal}` : metric.ideal === metric.high ? "highest" : metric.ideal === metric.low ? "lowest" : `nearest to ${metric.ideal}`);
 
 // A model has the same colour and shape everywhere: eight colours, then again with another shape.
 const colour = (model) => `var(--m${model % 8})`;
@@ -50,15 +74,21 @@ function marker(model, x, y, r) {
 }
 function modelName(model) {
   // Long names may break after a separator.
-  const pieces = data.models[model].split(/(?<=[_/-])/).flatMap((piece, i) => (i ? [el("wbr", {}), piece] : [piece]));
+  const pieces = report.models[model].split(/(?<=[_/-])/).flatMap((piece, i) => (i ? [el("wbr", {}), piece] : [piece]));
   return el("span", { dir: "auto" }, swatch(model), pieces);
 }
+function legend(models) {
+  return el("ul", { class: "legend", "aria-label": "Models" }, models.map((model) => el("li", {}, modelName(model))));
+}
 
-const runLabel = (run) => `${data.models[run.model]}, ${data.languages[run.language].name}`;
-const valuesOf = (run, group = "overall", split = state.split) => run.values[split]?.[group];
-const metricOf = (run, metric, group = "overall", split = state.split) => valuesOf(run, group, split)?.[metric] || [null, null, null];
-const has = (run, split = state.split) => known(metricOf(run, "ss", "overall", split)[0]);
-const distance = (ss) => (known(ss) ? Math.abs(ss - 50) : null);
+const runLabel = (run) => `${report.models[run.model]}, ${report.languages[run.language].name}`;
+const valuesOf = (section, run, group = "overall", split = section.split) => run.values[split]?.[group];
+const metricOf = (section, run, metric, group = "overall", split = section.split) => valuesOf(section, run, group, split)?.[metric] || [null, null, null];
+const has = (section, run, metric, group = "overall") => known(metricOf(section, run, metric, group)[0]);
+const hasAny = (section, run, metrics, group = "overall") => metrics.some((metric) => has(section, run, metric.name, group));
+// "Split intra, " where there is more than one.
+const splitText = (section) => (section.part("split") ? `split ${section.split}` : section.data.title);
+const groupText = (section, group) => (group === "overall" ? `all ${section.data.groupName}s` : group);
 
 function note(text) {
   return el("p", { class: "empty" }, text);
@@ -93,4 +123,20 @@ function fit(text, width, size = 12) {
   const letters = [...text];
   while (letters.length > 1 && textWidth(letters.join("") + "…", size) > width) letters.pop();
   return letters.join("") + "…";
+}
+// An axis that holds all these numbers and an ideal in the middle, within what the metric can be; ticks at round numbers.
+function axisOf(metric, numbers) {
+  const values = metric.middle ? [...numbers, metric.ideal] : numbers;
+  const lowest = Math.min(...values), highest = Math.max(...values);
+  const width = highest - lowest || 1;
+  const power = 10 ** Math.floor(Math.log10(width / 4));
+  const step = [1, 2, 5, 10].map((s) => s * power).find((s) => width / s <= 8);
+  const inside = (x) => Math.min(metric.high ?? Infinity, Math.max(metric.low ?? -Infinity, x));
+  const first = Math.floor(lowest / step), last = Math.ceil(highest / step);
+  const ticks = [];
+  for (let i = first === last ? first - 1 : first; i <= (first === last ? last + 1 : last); i++) {
+    if (inside(i * step) === i * step) ticks.push(i * step);
+  }
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  return { low: inside(first * step), high: inside(last * step) > inside(first * step) ? inside(last * step) : inside(first * step) + step, ticks, text: (x) => fixed(x, decimals) };
 }

@@ -1,82 +1,82 @@
 // Models x languages: a list that sorts by anything, or one metric as a matrix.
-const overview = { view: "list", metrics: "main", metric: "icat", group: "overall" };
-
-function bestOf(runs, metric, group) {
-  // LMS and ICAT: highest; SS: nearest to 50.
-  let best = null;
-  for (const run of runs) {
-    const [value] = metricOf(run, metric, group);
-    if (!known(value)) continue;
-    const merit = metric.endsWith("ss") ? -distance(value) : value;
-    if (best === null || merit > best) best = merit;
-  }
-  return (run) => {
-    const [value] = metricOf(run, metric, group);
-    return best !== null && known(value) && (metric.endsWith("ss") ? -distance(value) : value) === best;
-  };
+function bestOf(section, runs, metric, group) {
+  const meritOf = (run) => merit(metric, metricOf(section, run, metric.name, group)[0]);
+  const found = runs.map(meritOf).filter(known);
+  const best = Math.max(...found);
+  return (run) => metric.ideal !== null && meritOf(run) === best;
 }
-function drawOverview() {
-  const body = clear(byId("overview-body"));
-  const set = (key) => (value) => { overview[key] = value; drawOverview(); };
-  const hasMulti = data.runs.some((run) => known(metricOf(run, "mc_ss")[0]));
+function drawOverview(section) {
+  const { data, main, more } = section;
+  const body = clear(section.part("overview-body"));
+  const chosen = choicesOf(section, "overview", { view: "list", metrics: "main", metric: data.rankedBy, group: "overall" });
+  const set = (key) => (value) => { chosen[key] = value; drawOverview(section); };
+  const hasMore = data.runs.some((run) => hasAny(section, run, more));
+  const metrics = [...main, ...(hasMore ? more : [])];
   body.append(el("div", { class: "controls" },
-    choice("View", [["list", "list"], ["matrix", "models × languages"]], overview.view, set("view")),
-    overview.view === "matrix"
-      ? choice("Metric", [...MAIN, ...(hasMulti ? MULTI : [])].map((m) => [m, METRIC_NAMES[m]]), overview.metric, set("metric"))
-      : hasMulti && choice("Metrics", [["main", "global"], ["multi", "multi-class"]], overview.metrics, set("metrics")),
-    choice("Examples about", data.groups.map((g) => [g, g === "overall" ? "all bias types" : g]), overview.group, set("group"))));
-  const runs = data.runs.filter((run) => known(metricOf(run, "ss", overview.group)[0]));
-  if (!runs.length) body.append(note(`No result has numbers for this selection (${state.split}, ${overview.group}).`));
-  else body.append(overview.view === "list" ? overviewList(runs) : overviewMatrix(runs));
+    choice("View", [["list", "list"], ["matrix", "models × languages"]], chosen.view, set("view")),
+    chosen.view === "matrix"
+      ? metrics.length > 1 && choice("Metric", metrics.map((m) => [m.name, m.title]), chosen.metric, set("metric"))
+      : hasMore && choice("Metrics", [["main", main.map((m) => m.title).join(", ")], ["more", more.map((m) => m.title).join(", ")]], chosen.metrics, set("metrics")),
+    data.groups.length > 2 && choice("Examples about", data.groups.map((g) => [g, groupText(section, g)]), chosen.group, set("group"))));
+  const wanted = chosen.view === "matrix" ? [section.metrics.get(chosen.metric)] : chosen.metrics === "main" || chosen.group !== "overall" ? main : more;
+  const runs = data.runs.filter((run) => hasAny(section, run, wanted, chosen.group));
+  if (!runs.length) body.append(note(`No result has numbers for this selection (${splitText(section)}, ${groupText(section, chosen.group)}).`));
+  else body.append(chosen.view === "list" ? overviewList(section, runs, wanted, chosen.group) : overviewMatrix(section, runs, wanted[0], chosen.group));
 }
-function overviewList(runs) {
-  const group = overview.group;
-  const metrics = overview.metrics === "main" || group !== "overall" ? MAIN : MULTI;
-  const manyLanguages = new Map();
+function overviewList(section, runs, metrics, group) {
+  const rivals = new Map();
   for (const metric of metrics) {
     for (const language of new Set(runs.map((run) => run.language))) {
-      const rivals = runs.filter((run) => run.language === language);
-      if (rivals.length > 1) manyLanguages.set(`${metric} ${language}`, bestOf(rivals, metric, group));
+      const others = runs.filter((run) => run.language === language);
+      if (others.length > 1) rivals.set(`${metric.name} ${language}`, bestOf(section, others, metric, group));
     }
   }
+  const valueOf = (metric) => (run) => metricOf(section, run, metric.name, group)[0];
+  const tested = metrics.filter((metric) => metric.test);
+  const shares = metrics === section.main ? section.shares.slice(0, 1) : section.shares; // all would make a wide table
   const columns = [
-    { label: "Model", value: (run) => data.models[run.model], cell: (run) => modelName(run.model) },
-    { label: "Language", value: (run) => data.languages[run.language].name },
+    { label: "Model", value: (run) => report.models[run.model], cell: (run) => modelName(run.model) },
+    { label: "Language", value: (run) => report.languages[run.language].name },
     ...metrics.map((metric) => ({
-      label: METRIC_NAMES[metric], num: true, descending: true,
-      value: (run) => metricOf(run, metric, group)[0],
-      cell: (run) => valueCell(metricOf(run, metric, group)),
-      best: (run) => manyLanguages.get(`${metric} ${run.language}`)?.(run),
+      label: metric.title, num: true, descending: metric.ideal === null || metric.ideal === metric.high || metric.middle,
+      value: valueOf(metric), cell: (run) => valueCell(metric, metricOf(section, run, metric.name, group)),
+      best: (run) => rivals.get(`${metric.name} ${run.language}`)?.(run),
     })),
-    { label: "|SS − 50|", num: true, title: "Distance from the unbiased value", value: (run) => distance(metricOf(run, "ss", group)[0]),
-      cell: (run) => fixed(distance(metricOf(run, "ss", group)[0])) },
-    { label: "p (SS = 50)", num: true, title: "Two-sided test of SS = 50, clustered by target term, not corrected",
-      value: (run) => valuesOf(run, group)?.ss_p50, cell: (run) => pText(valuesOf(run, group)?.ss_p50) },
-    { label: "Ties", num: true, title: "Examples in which stereotype and anti-stereotype have the very same score",
-      value: (run) => valuesOf(run, group)?.ties, cell: (run) => (known(valuesOf(run, group)?.ties) ? fixed(valuesOf(run, group).ties, 2) + " %" : "–") },
-    { label: "Examples", num: true, value: (run) => valuesOf(run, group)?.n,
-      cell: (run) => (known(valuesOf(run, group)?.n) ? valuesOf(run, group).n.toLocaleString("en") : "–") },
+    ...tested.flatMap((metric) => [
+      { label: `|${metric.title} − ${metric.ideal}|`, num: true, title: "Distance from the ideal value",
+        value: (run) => distance(metric, valueOf(metric)(run)), cell: (run) => shown(metric, distance(metric, valueOf(metric)(run))) },
+      { label: `p (${metric.title} = ${metric.ideal})`, num: true, title: `Two-sided test of ${metric.title} = ${metric.ideal}, clustered by ${section.data.clusterName}, not corrected`,
+        value: (run) => valuesOf(section, run, group)?.[metric.test], cell: (run) => pText(valuesOf(section, run, group)?.[metric.test]) },
+    ]),
+    ...shares.map((metric) => ({
+      label: capital(metric.title), num: true, value: valueOf(metric),
+      cell: (run) => shown(metric, valueOf(metric)(run)) + (known(valueOf(metric)(run)) && metric.unit ? ` ${metric.unit}` : ""),
+    })),
+    { label: "Examples", num: true, value: (run) => valuesOf(section, run, group)?.n,
+      cell: (run) => (known(valuesOf(section, run, group)?.n) ? valuesOf(section, run, group).n.toLocaleString("en") : "–") },
   ];
-  const about = group === "overall" ? "all bias types" : group;
+  const unit = metrics.every((metric) => metric.unit === "%") ? "Scores in per cent" : "Scores";
+  const judged = metrics.filter((metric) => metric.ideal !== null).map((metric) => `${metric.title}: ${bestIs(metric)}`);
+  const about = group === "overall" ? "" : `, ${group}`;
   return sortable({
-    caption: `Scores in per cent, split ${state.split}, ${about}. ★ best of its language: highest LMS and ICAT, SS nearest to 50.`,
+    caption: `${unit}, ${splitText(section)}${about}.${judged.length ? ` ★ best of its language (${judged.join("; ")}).` : ""}`,
     label: "Overview table", columns, rows: runs, className: "overview",
   });
 }
-function overviewMatrix(runs) {
-  const { metric, group } = overview;
-  const rows = data.models.map((_, model) => ({ model })).filter((row) => runs.some((run) => run.model === row.model));
-  const find = (row, language) => runs.find((run) => run.model === row.model && run.language === language);
-  const columns = [{ label: "Model", value: (row) => data.models[row.model], cell: (row) => modelName(row.model) }];
-  data.languages.forEach((language, l) => {
+function overviewMatrix(section, runs, metric, group) {
+  const rows = report.models.map((_, model) => ({ model })).filter((row) => runs.some((run) => run.model === row.model));
+  const find = (row, l) => runs.find((run) => run.model === row.model && run.language === l);
+  const numbers = (run) => metricOf(section, run, metric.name, group);
+  const columns = [{ label: "Model", value: (row) => report.models[row.model], cell: (row) => modelName(row.model) }];
+  for (const { name, l } of section.languages) {
     const rivals = runs.filter((run) => run.language === l);
-    const best = bestOf(rivals, metric, group);
+    const best = bestOf(section, rivals, metric, group);
     columns.push({
-      label: language.name, num: true, descending: true,
-      value: (row) => (find(row, l) ? metricOf(find(row, l), metric, group)[0] : null),
-      cell: (row) => (find(row, l) ? valueCell(metricOf(find(row, l), metric, group)) : el("span", { class: "soft" }, "–")),
+      label: name, num: true, descending: true,
+      value: (row) => (find(row, l) ? numbers(find(row, l))[0] : null),
+      cell: (row) => (find(row, l) ? valueCell(metric, numbers(find(row, l))) : el("span", { class: "soft" }, "–")),
       best: (row) => rivals.length > 1 && find(row, l) && best(find(row, l)),
     });
-  });
-  return sortable({ caption: `${METRIC_NAMES[metric]}, split ${state.split}. ★ best of its column.`, label: "Overview matrix", columns, rows, className: "overview" });
+  }
+  return sortable({ caption: `${withUnit(metric)}, ${splitText(section)}. ★ best of its column.`, label: "Overview matrix", columns, rows, className: "overview" });
 }

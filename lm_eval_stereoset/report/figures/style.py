@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from lm_eval_stereoset.report.run import Run
+from lm_eval_stereoset.benchmarks.declaration import Metric
+from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.study import Study
 
 # Told apart by people with any kind of colour vision; style.css has the same.
@@ -31,8 +32,20 @@ def plain(text: str) -> str:
     return shown.replace("$", "\\$")
 
 
-def with_split(study: Study, split: str, group: str = "overall") -> list[Run]:
-    return [run for run in study.runs if not math.isnan(run.value(split, group, "ss"))]
+def with_metric(study: Study, split: str, metric: str) -> list[Run]:
+    """The runs that have a value of it."""
+    return [run for run in study.runs if not math.isnan(run.overall(split, metric))]
+
+
+def unit_of(metric: Metric) -> str:
+    """Behind a title on an axis: ", %"."""
+    return f", {metric.unit}" if metric.unit else ""
+
+
+def ideal_line(axes: Any, metric: Metric) -> None:
+    """Only an ideal in the middle needs one: an ideal at the end is the end of the axis."""
+    if metric.middle:
+        axes.axvline(metric.ideal, color="black", linewidth=0.9, linestyle="--", zorder=1)
 
 
 def dot(axes: Any, study: Study, run: Run, value: float, low: float, high: float, y: float) -> None:

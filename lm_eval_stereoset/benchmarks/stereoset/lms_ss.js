@@ -1,5 +1,4 @@
 // LMS against SS, ICAT as contours, the ideal model at (50, 100). A badge names the language, its colour the model.
-const scatter = { intervals: true };
 
 function spread(badges, bounds) {
   // Pushes overlapping badges apart, a little at a time; a line then leads to the point each belongs to.
@@ -27,29 +26,28 @@ function spread(badges, bounds) {
     if (!moved) break;
   }
 }
-function legend(models) {
-  return el("ul", { class: "legend", "aria-label": "Models" }, models.map((model) => el("li", {}, modelName(model))));
-}
-function drawScatter() {
-  const body = clear(byId("scatter-body"));
-  const runs = data.runs.filter((run) => has(run));
+function draw(section, body) {
+  clear(body);
+  const chosen = choicesOf(section, "lms_ss", { intervals: true });
+  const runs = section.data.runs.filter((run) => has(section, run, "ss") && has(section, run, "lms"));
   if (!runs.length) {
-    body.append(note(`Nothing to plot: no result has LMS and SS for the split ${state.split}.`));
+    body.append(note(`Nothing to plot: no result has LMS and SS for ${splitText(section)}.`));
     return;
   }
   body.append(el("div", { class: "controls" },
-    tick("Intervals", scatter.intervals, (checked) => { scatter.intervals = checked; drawScatter(); })));
+    tick("Intervals", chosen.intervals, (checked) => { chosen.intervals = checked; draw(section, body); })));
   body.append(legend([...new Set(runs.map((run) => run.model))].sort((a, b) => a - b)));
-  body.append(figure(scatterPicture(runs, room(body)),
-    `Split ${state.split}. Each badge is a model in a language; thin lines are 95 % intervals. The best place is the star: SS 50, LMS 100. ` +
+  body.append(figure(scatterPicture(section, runs, chosen.intervals, room(body)),
+    `${capital(splitText(section))}. Each badge is a model in a language; thin lines are 95 % intervals. The best place is the star: SS 50, LMS 100. ` +
     "Dotted lines join points of equal ICAT."));
 }
-function scatterPicture(runs, width) {
+panels.set("stereoset/lms_ss", draw);
+function scatterPicture(section, runs, intervals, width) {
   const height = Math.round(Math.min(620, Math.max(380, width * 0.62)));
   const box = { left: 52, right: width - 46, top: 18, bottom: height - 46 };
-  const points = runs.map((run) => ({ run, ss: metricOf(run, "ss"), lms: metricOf(run, "lms"), icat: metricOf(run, "icat") }));
-  const lowest = (key) => Math.min(...points.map((p) => (scatter.intervals && known(p[key][1]) ? p[key][1] : p[key][0])));
-  const highest = (key) => Math.max(...points.map((p) => (scatter.intervals && known(p[key][2]) ? p[key][2] : p[key][0])));
+  const points = runs.map((run) => ({ run, ss: metricOf(section, run, "ss"), lms: metricOf(section, run, "lms"), icat: metricOf(section, run, "icat") }));
+  const lowest = (key) => Math.min(...points.map((p) => (intervals && known(p[key][1]) ? p[key][1] : p[key][0])));
+  const highest = (key) => Math.max(...points.map((p) => (intervals && known(p[key][2]) ? p[key][2] : p[key][0])));
   const x0 = Math.max(0, Math.min(45, Math.floor((lowest("ss") - 1.5) / 5) * 5));
   const x1 = Math.min(100, Math.max(60, Math.ceil((highest("ss") + 1.5) / 5) * 5));
   const y0 = Math.max(0, Math.min(60, Math.floor((lowest("lms") - 2) / 10) * 10));
@@ -87,12 +85,12 @@ function scatterPicture(runs, width) {
     svg("path", { d: star(X(50), Y(100), 9), css: { fill: "var(--good)", stroke: "var(--paper)" } }),
     svg("text", { class: "strong halo", x: X(50) - 13, y: Y(100) + 4, "text-anchor": "end" }, "ideal"));
   const badges = points.map((p) => {
-    const text = data.languages[p.run.language].code;
+    const text = report.languages[p.run.language].code;
     return { p, text, x: X(p.ss[0]), y: Y(p.lms[0]), w: Math.max(22, textWidth(text, 11) + 11), h: 18 };
   });
   const anchors = badges.map((b) => [b.x, b.y]);
   spread(badges, box);
-  if (scatter.intervals) badges.forEach(({ p }) => {
+  if (intervals) badges.forEach(({ p }) => {
     const css = { stroke: colour(p.run.model), "stroke-opacity": ".45", "stroke-width": "1.3" };
     if (known(p.ss[1])) picture.append(svg("line", { x1: X(p.ss[1]), x2: X(p.ss[2]), y1: Y(p.lms[0]), y2: Y(p.lms[0]), css }));
     if (known(p.lms[1])) picture.append(svg("line", { x1: X(p.ss[0]), x2: X(p.ss[0]), y1: Y(p.lms[1]), y2: Y(Math.min(p.lms[2], 100)), css }));

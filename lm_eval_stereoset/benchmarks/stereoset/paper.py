@@ -4,13 +4,15 @@ paper_cells.csv holds the printed cells: source and table, row, how inter was sc
 """
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 
-from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.report.run import ALL_SPLITS, Run
+from lm_eval_stereoset.benchmarks.declaration import OVERALL
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
+from lm_eval_stereoset.report.extras import Beside, Published, PublishedCell
+from lm_eval_stereoset.report.model_run import Run
 
 SOURCES = {
     "paper": "Öztürk et al. 2023, How Different Is Stereotypical Bias Across Languages? (arXiv 2307.07331)",
@@ -52,53 +54,23 @@ IRREPRODUCIBLE = (
 )
 
 
-@dataclass(frozen=True)
-class Cell:
-    source: str
-    table: str
-    split: str
-    row: str
-    scoring: str  # empty for intra
-    metric: str
-    language: str
-    value: float
-
-
-@dataclass(frozen=True)
-class Beside:
-    """One of the user's numbers and the published one."""
-
-    run: Run
-    cell: Cell
-    value: float
-
-    @property
-    def difference(self) -> float:
-        return self.value - self.cell.value
-
-    @property
-    def equal(self) -> bool:
-        """The user's number, rounded as the printed one, is the printed one."""
-        return abs(self.difference) <= 0.005 + 1e-9  # two decimals; "83.1" is printed for 83.10
-
-    @property
-    def remark(self) -> str:
-        for row, language, splits, metrics, why in IRREPRODUCIBLE:
-            here = (row, language) == (self.cell.row, self.cell.language) and self.cell.split in splits
-            if here and (metrics is None or self.cell.metric in metrics) and not self.equal:
-                return f"known: {why}"
-        return ""
+def why_irreproducible(cell: PublishedCell) -> str:
+    for row, language, splits, metrics, why in IRREPRODUCIBLE:
+        here = (row, language) == (cell.row, cell.language) and cell.split in splits
+        if here and (metrics is None or cell.metric in metrics):
+            return why
+    return ""
 
 
 @lru_cache(maxsize=1)
-def cells() -> tuple[Cell, ...]:
-    text = resources.files("lm_eval_stereoset.report").joinpath("paper_cells.csv").read_text("utf-8")
+def cells() -> tuple[PublishedCell, ...]:
+    text = resources.files(__package__).joinpath("paper_cells.csv").read_text("utf-8")
     found = []
     for line in csv.DictReader(text.splitlines()):
         for language in LANGUAGES:
             if printed := line[language]:
                 key = (line[k] for k in ("source", "table", "split", "row", "scoring", "metric"))
-                found.append(Cell(*key, language, float(printed)))
+                found.append(PublishedCell(*key, language, float(printed)))
     return tuple(found)
 
 
@@ -120,23 +92,9 @@ def _plain(name: str) -> str:
     return name.lower().replace("/", "_")
 
 
-def parse_rows(arguments: Sequence[str]) -> dict[str, str]:
-    """MODEL=ROW arguments, for models under another name."""
-    rows = {}
-    for text in arguments:
-        model, _, row = text.rpartition("=")
-        if not model or row not in CHECKPOINTS:
-            raise UserError(f"--paper-row {text}: give MODEL=ROW with a row of {', '.join(CHECKPOINTS)}")
-        rows[model] = row
-    return rows
-
-
-def beside(runs: Sequence[Run], rows: Mapping[str, str] | None = None) -> list[Beside]:
+def beside(runs: Sequence[Run], rows: Mapping[str, str]) -> list[Beside]:
     """Every published cell that a run has a number for; of several printings the paper's first one."""
-    rows = rows or {}
-    if unknown := set(rows) - {run.model for run in runs} - {run.base for run in runs}:
-        raise UserError(f"--paper-row: no model {min(unknown)!r} among the results")
-    index: dict[tuple[str, str, str, str, str], Cell] = {}
+    index: dict[tuple[str, str, str, str, str], PublishedCell] = {}
     for cell in cells():  # the paper comes before the thesis
         index.setdefault((cell.split, cell.row, cell.scoring, cell.metric, cell.language), cell)
     found = []
@@ -145,10 +103,13 @@ def beside(runs: Sequence[Run], rows: Mapping[str, str] | None = None) -> list[B
         if row is None:
             continue
         scoring = run.scoring or MAIN_SCORING[row]
-        for split in ALL_SPLITS:
+        for split in (OVERALL, *SPLITS):
             for metric in METRICS:
                 key = (split, row, "" if split == "intra" else scoring, metric, run.language)
-                value = run.value(split, "overall", metric)
-                if key in index and value == value:  # not NaN
-                    found.append(Beside(run, index[key], value))
+                value = run.overall(split, metric)
+                if key in index and not math.isnan(value):
+                    found.append(Beside(run, index[key], value, why_irreproducible(index[key])))
     return found
+
+
+PUBLISHED = Published(SOURCES, tuple(CHECKPOINTS), beside)

@@ -38,8 +38,7 @@ function sortable({ caption, columns, rows, label, sort, tall, className, rowCla
   const table = el("table", { class: className }, el("caption", {}, caption), el("thead", {}, head), body);
   return el("div", { class: tall ? "scroll tall" : "scroll", tabindex: "0", role: "region", "aria-label": label || caption }, table);
 }
-function valueCell(numbers, digits = 2) {
-  const [value, low, high] = numbers;
+function valueCell(metric, [value, low, high]) {
   if (!known(value)) return el("span", { class: "soft" }, "–");
-  return [el("span", { class: "value" }, fixed(value, digits)), el("span", { class: "interval" }, range(low, high))];
+  return [el("span", { class: "value" }, shown(metric, value)), el("span", { class: "interval" }, shownRange(metric, low, high))];
 }

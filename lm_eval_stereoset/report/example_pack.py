@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
 from lm_eval_stereoset.benchmarks.evaluation import Scored
-from lm_eval_stereoset.benchmarks.stereoset.example import Example
-from lm_eval_stereoset.report.run import Run
+from lm_eval_stereoset.report.extras import extras_of
+from lm_eval_stereoset.report.study import Study
 
-OUTCOMES = ("stereotype", "anti-stereotype", "unrelated", "tie")
+TIE = "tie"
 ABSENT = 255
+MOST = 100_000  # examples with different texts; a page with more is too large for a browser
 
 
 class Corpus:
@@ -42,46 +44,52 @@ class Corpus:
                 self.place[example.id] = len(self.examples)
                 self.examples.append(example)
 
-    def texts(self, ids: dict[str, int], targets: dict[str, int]) -> dict[str, Any]:
+    def texts(self, benchmark: Benchmark, ids: dict[str, int], clusters: dict[str, int]) -> dict[str, Any]:
         """Ids, the same in all languages, by number; the texts of an example side by side, so that they pack."""
-        texts: list[str] = []
-        for e in self.examples:
-            texts += [e.target, e.context, *(e.candidate(label).sentence for label in OUTCOMES[:3])]
         return {
             "ids": [ids[e.id] for e in self.examples],
-            "targets": [targets[e.target_original] for e in self.examples],
-            "texts": texts,
+            "clusters": [clusters[e.cluster] for e in self.examples],
+            "texts": [text for e in self.examples for text in texts_of(benchmark, e)],
         }
 
 
-def outcome_codes(scores: np.ndarray) -> np.ndarray:
-    """Index into OUTCOMES: the candidate with the highest score.
-
-    A tie: stereotype and anti-stereotype have the very same score, or the highest score is shared.
-    """
-    best = scores.max(axis=1, keepdims=True)
-    shared = (scores == best).sum(axis=1) > 1
-    tie = shared | (scores[:, 0] == scores[:, 1])
-    return np.where(tie, OUTCOMES.index("tie"), scores.argmax(axis=1)).astype(np.uint8)
+def texts_of(benchmark: Benchmark, example: Example) -> list[str]:
+    """What the example is about, its context, and its candidates in the order of the benchmark's labels."""
+    term = extras_of(benchmark).term
+    question = example.question
+    sentences = dict(zip(example.labels, (c.sentence for c in question.candidates), strict=True))
+    about = example.cluster if term is None else term(example)
+    return [about, question.context, *(sentences[label] for label in benchmark.labels)]
 
 
-def pack(runs: Sequence[Run], targets: dict[str, int]) -> dict[str, Any] | None:
-    """What the page needs to show examples; None if no run has any."""
+def outcomes_of(benchmark: Benchmark) -> tuple[str, ...]:
+    return (*benchmark.labels, TIE)
+
+
+def outcome_codes(benchmark: Benchmark, scores: np.ndarray) -> np.ndarray:
+    """Index into outcomes_of: the candidate with the highest score, or a tie."""
+    tie = extras_of(benchmark).ties(scores)
+    return np.where(tie, len(benchmark.labels), scores.argmax(axis=1)).astype(np.uint8)
+
+
+def pack(study: Study) -> dict[str, Any] | None:
+    """What the page needs to show examples; None if no run has any, or there are too many."""
     corpora: list[Corpus] = []
     placed: list[tuple[int, int, Scored]] = []  # run, corpus, its part
-    for r, run in enumerate(runs):
+    for r, run in enumerate(study.runs):
         for split, scored in (run.parts or {}).items():
             placed.append((r, _corpus_for(corpora, run.language, split, scored.examples), scored))
-    if not placed:
+    if not placed or sum(len(corpus.examples) for corpus in corpora) > MOST:
         return None
+    benchmark = study.benchmark
     scores, codes = [], []
     for _, c, scored in placed:
         corpus = corpora[c]
         rows = [corpus.place[e.id] for e in scored.examples]
-        block = np.full((len(corpus.examples), 3), np.nan, dtype="<f4")
+        block = np.full((len(corpus.examples), len(benchmark.labels)), np.nan, dtype="<f4")
         block[rows] = scored.scores
         code = np.full(len(corpus.examples), ABSENT, dtype=np.uint8)
-        code[rows] = outcome_codes(scored.scores)
+        code[rows] = outcome_codes(benchmark, scored.scores)
         scores.append(block.ravel())
         codes.append(code)
     # Byte planes: the bytes of the exponents, much alike, come together and shrink.
@@ -89,7 +97,8 @@ def pack(runs: Sequence[Run], targets: dict[str, int]) -> dict[str, Any] | None:
     binary = planes.tobytes() + np.concatenate(codes).tobytes()
     ids = list(dict.fromkeys(e.id for corpus in corpora for e in corpus.examples))
     place = {id_: i for i, id_ in enumerate(ids)}
-    texts = {"ids": ids, "corpora": [corpus.texts(place, targets) for corpus in corpora]}
+    clusters = {cluster.name: i for i, cluster in enumerate(study.clusters)}
+    texts = {"ids": ids, "corpora": [corpus.texts(benchmark, place, clusters) for corpus in corpora]}
     return {
         "corpora": [{"language": c.language, "split": c.split, "n": len(c.examples)} for c in corpora],
         "blocks": [{"run": r, "corpus": c} for r, c, _ in placed],

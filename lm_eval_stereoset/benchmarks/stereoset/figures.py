@@ -1,4 +1,4 @@
-"""LMS against SS."""
+"""LMS against SS, with lines of equal ICAT; lms_ss.js draws the same in the page."""
 
 import math
 from collections.abc import Callable
@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_stereoset.report.figures.style import DARK_INK, GREY, colour, cycle_of, plain, with_split
-from lm_eval_stereoset.report.run import Run
+from lm_eval_stereoset.report.figures.style import DARK_INK, GREY, colour, cycle_of, plain, with_metric
+from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.study import Study
 
 
-def scatter(study: Study, split: str) -> Any:
+def lms_against_ss(study: Study, split: str) -> Any:
     """LMS against SS with lines of equal ICAT; a badge names the language, its colour the model."""
     from matplotlib import pyplot
 
-    runs = with_split(study, split)
+    runs = [run for run in with_metric(study, split, "ss") if not math.isnan(run.overall(split, "lms"))]
     if not runs:
         return None
     figure, axes = pyplot.subplots(figsize=(7.2, 4.6))
-    ss = np.array([run.value(split, "overall", "ss") for run in runs])
-    lms = np.array([run.value(split, "overall", "lms") for run in runs])
+    ss = np.array([run.overall(split, "ss") for run in runs])
+    lms = np.array([run.overall(split, "lms") for run in runs])
     left, right = (_outermost(runs, split, "ss", pick) for pick in (min, max))
     x0 = max(0, min(45, 5 * math.floor((left - 1) / 5)))
     x1 = min(100, max(60, 5 * math.ceil((right + 1) / 5)))
@@ -63,7 +63,7 @@ def scatter(study: Study, split: str) -> Any:
 
 def _outermost(runs: list[Run], split: str, metric: str, pick: Callable[[list[float]], float]) -> float:
     """The lowest or highest end of any interval, or value where there is none."""
-    ends = [run.value(split, "overall", f"{metric}{end}") for run in runs for end in ("", "_low", "_high")]
+    ends = [run.overall(split, f"{metric}{end}") for run in runs for end in ("", "_low", "_high")]
     return pick([end for end in ends if not math.isnan(end)])
 
 
@@ -72,8 +72,7 @@ def _badge(
 ) -> None:
     shade, cycle = colour(study, run), cycle_of(study, run)
     value = {
-        key: run.value(split, "overall", key)
-        for key in ("ss", "lms", "ss_low", "ss_high", "lms_low", "lms_high")
+        key: run.overall(split, key) for key in ("ss", "lms", "ss_low", "ss_high", "lms_low", "lms_high")
     }
     if not math.isnan(value["ss_low"]):
         axes.plot(

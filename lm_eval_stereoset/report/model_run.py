@@ -1,12 +1,12 @@
-"""One model's results in one language: the unit that everything in a report is made of."""
+"""One model's results of one benchmark in one language: the unit that everything in a report is made of."""
 
 import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
+from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark
 from lm_eval_stereoset.benchmarks.evaluation import Scored, Table
 
-ALL_SPLITS = ("overall", "intra", "inter")
 LONGEST_NAME = 200
 
 
@@ -24,16 +24,16 @@ def shown_name(name: str) -> str:
 
 @dataclass
 class Run:
-    model: str  # as shown; unique together with the language
+    benchmark: Benchmark
+    model: str  # as shown; unique together with benchmark and language
     language: str
     source: str  # the file or folder it was read from
     table: Table  # {split: {group: {metric: value}}}
     parts: dict[str, Scored] | None = None  # None: results without the answers to single examples
     variant: str | None = None  # told apart by this if a model occurs twice in a language
-    apart: str | None = (
-        None  # set if results under one name are of different models: what tells this one apart
-    )
-    scoring: str | None = None  # how inter was scored, in the words of the published file names
+    # Set if results under one name are of different models: what tells this one apart.
+    apart: str | None = None
+    scoring: str | None = None  # how it was scored, in the words of published file names
     normaliser: str | None = None  # None: the input does not say
     quantity: str | None = None  # what candidates were compared by, in the words of the model that answered
     data: dict[str, dict[str, Any]] = field(default_factory=dict)  # split: provenance
@@ -51,3 +51,7 @@ class Run:
     def value(self, split: str, group: str, metric: str) -> float:
         """NaN where the input has no such number."""
         return self.table.get(split, {}).get(group, {}).get(metric, float("nan"))
+
+    def overall(self, split: str, metric: str) -> float:
+        """Of all groups together."""
+        return self.value(split, OVERALL, metric)
