@@ -43,11 +43,12 @@ class Kind:
 
 
 def sample_into(folder: Path, language: str, source: str) -> None:
-    from lm_eval_stereoset.data.store import SAMPLE, file_in
+    from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
+    from lm_eval_stereoset.data.store import file_in
 
     for split in ("intra", "inter"):
         file_in(folder, split, language).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file_in(SAMPLE, split, source), file_in(folder, split, language))
+        shutil.copy(file_in(BENCHMARK.sample, split, source), file_in(folder, split, language))
 
 
 def make_data(folder: Path) -> None:
@@ -107,9 +108,9 @@ def make_notes(folder: Path) -> None:
     """What an interrupted `predict` has left: the identity of the run, then scores."""
     make_checkpoint("gpt2")(folder)
     if os.fork() == 0:  # killed at the last moment, before the notes become the file
-        from lm_eval_stereoset import provenance
+        from lm_eval_stereoset.benchmarks import prediction_files
 
-        provenance.write_with_note = lambda *_: os._exit(0)
+        prediction_files.write = lambda *_: os._exit(0)
         enter(PREDICT, folder, {})
     os.wait()
     assert (folder / "p.json.part").is_file(), (folder.parent / "err").read_text()

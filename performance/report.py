@@ -19,19 +19,18 @@ from pathlib import Path
 import numpy as np
 
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
-from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.harness import aggregation
+from lm_eval_stereoset.harness.aggregation import contributions, harness_metrics
 from lm_eval_stereoset.harness.docs import doc_to_choice, doc_to_text, example_to_doc
 from lm_eval_stereoset.languages import LANGUAGES
 
 TIME = "2025-01-01T00-00-00.000000"
 
 
-def sample(doc: dict, number: int, scores: np.ndarray, names: list[str]) -> str:
+def sample(example: Example, doc: dict, number: int, scores: np.ndarray, names: list[str]) -> str:
     """One line as `--log_samples` writes it, with its arguments, hashes and metrics."""
     text, choices = doc_to_text(doc), doc_to_choice(doc)
-    answers = [[float(score), False] for score in scores]
     logged = [[str(score), "False"] for score in scores]
     line = {
         "doc_id": number, "doc": doc, "target": "0",
@@ -39,7 +38,8 @@ def sample(doc: dict, number: int, scores: np.ndarray, names: list[str]) -> str:
         "resps": [[answer] for answer in logged], "filtered_resps": logged, "filter": "none", "metrics": names,
         "doc_hash": "0" * 64, "prompt_hash": "0" * 64, "target_hash": "0" * 64,
     }  # fmt: skip
-    return json.dumps(line | aggregation.process_results_overall(doc, answers), ensure_ascii=False)
+    means = [score / count for score, count in zip(scores, doc["counts"], strict=True)]
+    return json.dumps(line | contributions(STEREOSET, SPLITS, example, means), ensure_ascii=False)
 
 
 def write_run(root: Path, model: str, language: str, seed: int) -> int:
@@ -47,21 +47,21 @@ def write_run(root: Path, model: str, language: str, seed: int) -> int:
     rng = np.random.default_rng(seed)
     folder = root / model
     folder.mkdir(parents=True, exist_ok=True)
-    task, names = f"stereoset_{language}", aggregation.metric_names(SPLITS)
+    task, names = f"stereoset_{language}", list(harness_metrics(STEREOSET, SPLITS))
     lean = {}
     lines, data = [], []
     for split in SPLITS:
         dataset = store.load(STEREOSET, split, language)
         data.append({"split": split, "language": language} | dataset.describe())
         for example in dataset.examples:
-            doc = example_to_doc(example, language) | {
+            doc = example_to_doc(STEREOSET, example, language) | {
                 "counts": [9, 9, 9],
                 "normaliser": f"tokens of {model}",
             }
             bias = lean.setdefault(example.target_original, rng.normal(0.15 * (seed % 5), 0.5))
             shift = {"stereotype": bias, "anti-stereotype": 0.0, "unrelated": -2.5}
             scores = -40 + 3 * rng.normal(size=3) + [3 * shift[c["label"]] for c in doc["candidates"]]
-            lines.append(sample(doc, len(lines), scores, names))
+            lines.append(sample(example, doc, len(lines), scores, names))
     results = {
         "results": {task: {"alias": task}},
         "configs": {task: {"metadata": {"provenance": {"data": data, "normaliser": f"tokens of {model}"}}}},

@@ -11,6 +11,7 @@ import torch
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("STEREOSET_SHARED", ROOT.parent / "shared"))
+KIND = {"intra": "fill", "inter": "follow"}  # the question that each split asks
 PLAIN_SIZE = 16  # texts in a batch of the plain method
 
 
@@ -112,12 +113,13 @@ def examples_of(split: str, language: str, count: int | None):
 def ours(
     model, tokenizer, examples, family: str, split: str, tokens: int | None, exact: bool = False
 ) -> Callable[[], list[float]]:
-    from lm_eval_stereoset.scoring import Settings, family_module
+    from lm_eval_stereoset.scoring import Settings, method_for
 
-    function = getattr(family_module(family), f"score_{split}")
+    function = method_for(family, KIND[split])
+    questions = [example.question for example in examples]
 
     def run() -> list[float]:
-        scores = function(model, tokenizer, examples, Settings(batch_tokens=tokens, exact=exact))
+        scores = function(model, tokenizer, questions, Settings(batch_tokens=tokens, exact=exact))
         return [s.log_score for triple in scores for s in triple]
 
     return run

@@ -14,15 +14,18 @@ An example is a frozen dataclass with the properties of `Example` below. From fi
     metric.statistic                    -> the number in the table, its interval, its paired test
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
+if TYPE_CHECKING:  # a command's --help reads declarations, and comes at once
+    import numpy as np
 
-from lm_eval_stereoset.scoring.questions import Question
-from lm_eval_stereoset.stats.statistic import Statistic
+    from lm_eval_stereoset.scoring.questions import Question
+    from lm_eval_stereoset.stats.statistic import Statistic
 
 if TYPE_CHECKING:
     from lm_eval_stereoset.report.extras import Extras
@@ -111,7 +114,7 @@ class Source:
     """One place that data can be fetched from."""
 
     help: str
-    fetch: Callable[["Benchmark", Fetch], list[Path]]
+    fetch: Callable[[Benchmark, Fetch], list[Path]]
 
 
 @dataclass(frozen=True)

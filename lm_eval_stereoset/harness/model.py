@@ -20,6 +20,7 @@ from lm_eval.models.utils_hf import get_dtype
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness.answers import encode
+from lm_eval_stereoset.harness.bending import replaced
 from lm_eval_stereoset.harness.cache import AnswerStore, ScoreCache
 from lm_eval_stereoset.harness.docs import benchmark_of, example_of_doc, is_ours
 from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, refuse_kind, score_with
@@ -34,10 +35,10 @@ from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one
 from lm_eval_stereoset.scoring.describe import Description, describe
 from lm_eval_stereoset.scoring.identity import Identity, identity_of
 from lm_eval_stereoset.scoring.loading import (
-    Checked,
     best_device,
     check_dtype,
     keep_untied,
+    load_checked,
     local_folder,
     refuse_language_model_scoring,
     refuse_other_tokenizer,
@@ -169,14 +170,15 @@ class StereoSetHF(HFLM):
         if getattr(self.config, CONFIG_KEY, None) is not None:
             self._create_nsp_model(pretrained, options)
             return
-        real = self.AUTO_MODEL_CLASS
-        self.AUTO_MODEL_CLASS = Checked(real, self.scoring)  # HFLM loads with whatever stands here
         check_folder(options.get("peft"))
-        parent = super()._create_model
-        try:
+        parent, original = super()._create_model, self.AUTO_MODEL_CLASS.from_pretrained
+
+        def from_pretrained(name: str, **more: Any) -> Any:
+            return load_checked(original, name, self.scoring, **more)
+
+        # HFLM (0.4.13) loads weights, quantised ones and those under an adapter too, with this one function.
+        with replaced(self.AUTO_MODEL_CLASS, "from_pretrained", from_pretrained):
             one_line(options.get("peft") or pretrained, lambda: parent(pretrained, **options))
-        finally:
-            self.AUTO_MODEL_CLASS = real
         refuse_prompt_learning(self._model)
 
     def _create_nsp_model(self, pretrained: str, options: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """Loading a checkpoint once, with all the heads that scoring needs, none of them random."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,15 @@ from lm_eval_stereoset.scoring.checkpoint import (
 from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, load_nsp_model
 
 
-class Checked:
-    """Stands in for a transformers Auto class: loads with it and refuses random heads."""
-
-    def __init__(self, wrapped: Any, scoring: str):
-        self.wrapped, self.scoring = wrapped, scoring
-
-    def from_pretrained(self, name: str, **options: Any) -> Any:
-        options = {"output_loading_info": True, "ignore_mismatched_sizes": True, **options}
-        with without_load_report():
-            model, info = one_line(name, lambda: self.wrapped.from_pretrained(name, **options))
-        refuse_mismatched(info, str(name))
-        note_heads(model, info["missing_keys"], self.scoring, str(name))
-        keep_untied(model)
-        return model
+def load_checked(from_pretrained: Callable[..., Any], name: str, scoring: str, **options: Any) -> Any:
+    """A model by the `from_pretrained` of a transformers Auto class, refused if a head that scoring needs is random."""
+    options = {"output_loading_info": True, "ignore_mismatched_sizes": True, **options}
+    with without_load_report():
+        model, info = one_line(name, lambda: from_pretrained(name, **options))
+    refuse_mismatched(info, str(name))
+    note_heads(model, info["missing_keys"], scoring, str(name))
+    keep_untied(model)
+    return model
 
 
 def keep_untied(model: Any) -> None:
@@ -77,7 +73,8 @@ def load(
             local_folder(name, revision) / (subfolder or ""), dtype, device, trust_remote_code
         )
         return model, model.tokenizer
-    model = Checked(auto_class(config, scoring), scoring).from_pretrained(name, dtype=dtype, **hub, **place)
+    from_pretrained = auto_class(config, scoring).from_pretrained
+    model = load_checked(from_pretrained, name, scoring, dtype=dtype, **hub, **place)
     source, place = (tokenizer, {}) if tokenizer else (name, place)
     check_folder(source)
     return model.to(device).eval(), one_line(source, lambda: words.from_pretrained(source, **hub, **place))

@@ -71,7 +71,7 @@ def test_predict_writes_the_golden_scores(folders, some_data, shared, tmp_path, 
     assert main(["predict", *arguments, "--batch-size", str(size), "--quiet", "-o", str(out)]) == 0
     content = json.loads(out.read_text(encoding="utf-8"))
     assert [key for key in content if key.endswith("sentence")] == [f"{split}sentence" for split in variants]
-    assert content["benchmark"] == "stereoset" and content["language"] == "en"
+    assert (content["benchmark"], content["language"]) == ("stereoset", "en")
     for split, variant in variants.items():
         path = shared / "golden" / "scores" / f"{name}__{split}sentence__{variant}__en.json"
         golden = json.loads(path.read_text(encoding="utf-8"))

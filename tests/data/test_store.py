@@ -192,7 +192,8 @@ def test_list_of_an_empty_folder_says_how_to_fill_it(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [(("intra", "xx"), "no data for language 'xx'.*stereoset data add"), (("both", "de"), "no split 'both'"),
-     (("intra", "it", "sample"), "the sample of StereoSet has no language 'it'"), (("intra", "de", "/nowhere"), "no file /nowhere")],
+     (("intra", "it", "sample"), "the sample of StereoSet has no language 'it'"),
+     (("intra", "de", "/nowhere"), "no file /nowhere")],
 )  # fmt: skip
 def test_what_is_not_there_is_named(arguments, message):
     with pytest.raises(UserError, match=message):

@@ -356,5 +356,5 @@ def test_a_text_longer_than_the_models_positions_is_refused_by_name():
 
 def test_exact_refuses_a_model_that_answers_with_the_end(monkeypatch):
     monkeypatch.setattr(seq2seq, "most_probable_first", lambda _, encoders, *rest: [1] * len(encoders))
-    with pytest.raises(UserError, match="example e1, .*: the model answers the gap with </s> at once"):
+    with pytest.raises(UserError, match=r"example e1, .*: the model answers the gap with </s> at once"):
         asked(seq2seq.METHODS["fill"])(seq2seq_model("t5"), sentinels(), INTRA[:1], Settings(exact=True))

@@ -58,7 +58,7 @@ def _build(
     seen = {split: len(_dropped(folder, split) | {e.id for e in data[split]}) for split in data}
     partial = {split: size for split, size in english_sizes.items() if seen.get(split, size) < size}
     datasets = _add(usable, folder, name, partial, replace)
-    return Built(datasets, own_task_names(name), [id_ for _, id_ in unresolved], partial)
+    return Built(datasets, own_task_names(STEREOSET, name), [id_ for _, id_ in unresolved], partial)
 
 
 def _dropped(folder: Folder, split: str) -> set[str]:

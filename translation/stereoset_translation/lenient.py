@@ -19,7 +19,7 @@ def read_translated(path: Path, split: str) -> list[Example]:
     for number, line in iter_lines(path):
         where = f"{path}, line {number}"
         example = parse_lenient(parse_json(line, where), split, where)
-        unique.check(example, where)
+        unique.check(example.ids, where)
         examples.append(example)
     if not examples:
         raise UserError(f"{path}: no examples")
