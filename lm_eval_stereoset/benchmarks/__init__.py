@@ -27,5 +27,9 @@ def find(name: str) -> Benchmark:
     return importlib.import_module(MODULES[name]).BENCHMARK
 
 
+def of_other_packages() -> tuple[Benchmark, ...]:
+    return tuple(benchmark for name, benchmark in _REGISTERED.items() if name not in MODULES)
+
+
 def registered() -> tuple[Benchmark, ...]:
     return tuple(map(find, names()))

@@ -88,13 +88,21 @@ def own_task_names(benchmark: Benchmark, language: str) -> list[str]:
 
 
 def refresh_own_tasks() -> None:
-    """Tasks of added languages that another version has written are written anew, so that they load."""
+    """Tasks of added languages that another version has written are written anew, so that they load.
+
+    Benchmarks of other packages have no task files that are installed with ours: theirs are written here, too.
+    """
     from lm_eval_stereoset.files import atomic_write, read_bytes
 
-    for benchmark in map(benchmarks.find, benchmarks.names()):
+    files: dict[Path, bytes] = {}
+    for benchmark in benchmarks.of_other_packages():
+        folder = own_task_folder(benchmark)
+        files |= {folder / name: text.encode("utf-8") for name, text in task_files(benchmark).items()}
+    for benchmark in benchmarks.registered():
         for language in own_languages(benchmark):
             splits = [s for s in benchmark.splits if file_of(benchmark, s, language).is_file()]
-            for path, content in own_task_files(benchmark, language, splits).items():
-                if not path.is_file() or read_bytes(path) != content:
-                    with atomic_write(path, "wb") as handle:
-                        handle.write(content)
+            files |= own_task_files(benchmark, language, splits)
+    for path, content in files.items():
+        if not path.is_file() or read_bytes(path) != content:
+            with atomic_write(path, "wb") as handle:
+                handle.write(content)
