@@ -1,4 +1,8 @@
-"""Reading users' files so that every fault is one line; writing so that a kill never leaves half a file; checksums."""
+"""Reading users' files so that every fault is one line; writing so that a kill never leaves half a file; checksums.
+
+Data files are UTF-8 JSON Lines, one example per line; an error names the file and the line. What the fields of a line
+are is up to the benchmark, which parses them (benchmarks/X/example.py) with the checks in data/fields.py.
+"""
 
 import hashlib
 import json
@@ -6,7 +10,8 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -130,6 +135,58 @@ def _refuse_surrogates(value: Any, where: str) -> None:
             waiting += [*item.keys(), *item.values()]
         elif isinstance(item, list):
             waiting += item
+
+
+# JSON Lines
+
+Parse = Callable[[Any, str], Any]  # (decoded line, where) -> example
+
+
+def iter_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines, split at "\\n" only: texts contain other line separators. A byte order mark is skipped."""
+    for number, line in enumerate(read_bytes(path).removeprefix(BOM_UTF8).split(b"\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def read_lines(path: Path, parse: Parse) -> list[Any]:
+    """All examples of a file; the first line that breaks a rule is an error naming it."""
+    unique = Uniqueness()
+    examples = []
+    for number, line in iter_lines(path):
+        where = f"{path}, line {number}"
+        example = parse(parse_json(line, where), where)
+        unique.check(example.ids, where)
+        examples.append(example)
+    if not examples:
+        raise UserError(f"{path}: no examples")
+    return examples
+
+
+class Uniqueness:
+    """Refuses an id that was seen before, and remembers where."""
+
+    def __init__(self) -> None:
+        self.seen: dict[str, str] = {}
+
+    def check(self, ids: Iterable[str], where: str) -> None:
+        for id_ in ids:
+            if id_ in self.seen:
+                raise UserError(f"{where}: duplicate id {id_} (first in {self.seen[id_]})")
+            self.seen[id_] = where
+
+
+def encoded(examples: Iterable[Any]) -> bytes:
+    """The content of a data file."""
+    return "".join(json.dumps(e.to_dict(), ensure_ascii=False) + "\n" for e in examples).encode("utf-8")
+
+
+def write_examples(path: Path | str, examples: Iterable[Any]) -> None:
+    with atomic_write(path, "wb") as handle:
+        handle.write(encoded(examples))
+
+
+# Inputs and outputs
 
 
 def refuse_overwriting(output: Path | str, inputs: Iterable[Path | str], flag: str) -> None:

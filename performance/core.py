@@ -19,9 +19,9 @@ from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.metrics import columns_of
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.harness.docs import load_docs
+from lm_eval_stereoset.harness.task import load_docs
 from lm_eval_stereoset.stats import bootstrap
-from lm_eval_stereoset.stats.statistic import cluster_sums
+from lm_eval_stereoset.stats.bootstrap import cluster_sums
 
 
 def drawn(targets, columns):

@@ -29,7 +29,7 @@ from lm_eval_stereoset.benchmarks.stereoset.example import LABELS, Example
 from lm_eval_stereoset.benchmarks.stereoset.metrics import columns_of
 from lm_eval_stereoset.files import read_json, write_json
 from lm_eval_stereoset.scoring import CASES, Scores, load, score
-from lm_eval_stereoset.stats.statistic import cluster_sums
+from lm_eval_stereoset.stats.bootstrap import cluster_sums
 
 RESULTS = Path(__file__).resolve().parent / "results" / "exactness.json"
 GOLDEN = {"bert": "tiny-bert", "gpt2": "tiny-gpt2", "t5": "tiny-t5", "mt5": "tiny-mt5"}

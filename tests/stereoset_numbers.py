@@ -8,7 +8,7 @@ from lm_eval_stereoset.benchmarks import evaluation
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
 from lm_eval_stereoset.benchmarks.stereoset.metrics import Outcomes
 from lm_eval_stereoset.stats import bootstrap, paired
-from lm_eval_stereoset.stats.statistic import cluster_sums
+from lm_eval_stereoset.stats.bootstrap import cluster_sums
 
 MAIN = tuple(metric.name for metric in BENCHMARK.main)
 STATISTICS = {metric.name: metric.statistic for metric in BENCHMARK.metrics if metric.ideal is not None}

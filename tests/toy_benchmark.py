@@ -8,7 +8,7 @@ import numpy as np
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric, Source
 from lm_eval_stereoset.data.adding import fetch_folder
-from lm_eval_stereoset.data.lines import object_of, only, text_of
+from lm_eval_stereoset.data.fields import object_of, only, text_of
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.questions import Candidate, Question
 from lm_eval_stereoset.stats.statistic import Statistic, of_totals

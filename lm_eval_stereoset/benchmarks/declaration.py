@@ -18,17 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:  # a command's --help reads declarations, and comes at once
     import numpy as np
 
+    from lm_eval_stereoset.report.extras import Extras
     from lm_eval_stereoset.scoring.questions import Question
     from lm_eval_stereoset.stats.statistic import Statistic
-
-if TYPE_CHECKING:
-    from lm_eval_stereoset.report.extras import Extras
 
 OVERALL = "overall"  # all groups together, or all splits pooled
 
@@ -117,7 +116,7 @@ class Source:
     fetch: Callable[[Benchmark, Fetch], list[Path]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # declared once, so equal to itself alone: usable as a key
 class Benchmark:
     name: str  # in task names, folders and --benchmark: "stereoset"
     title: str  # "StereoSet"
@@ -141,17 +140,19 @@ class Benchmark:
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
     # What only this benchmark shows in the report, such as a paper's tables; every benchmark gets the rest by itself.
-    report: "Extras | None" = None
+    report: Callable[[], Extras] | None = (
+        None  # called by the report alone, so that drawing is imported there only
+    )
     ranked_by: str | None = None  # the metric that models are ranked by; None: the first main one
     cluster: str = "cluster"  # what a cluster is called
     group: str = "group"  # what a group is called
     legend: str = ""  # one line below tables
 
-    @property
+    @cached_property
     def statistics(self) -> dict[str, Statistic]:
         return {metric.name: metric.statistic for metric in self.metrics}
 
-    @property
+    @cached_property
     def main(self) -> tuple[Metric, ...]:
         return tuple(metric for metric in self.metrics if metric.main)
 
@@ -164,10 +165,15 @@ class Benchmark:
         """The splits as tables show them, all of them pooled first; results may lack some."""
         return (OVERALL, *self.splits) if len(self.splits) > 1 else self.splits
 
+    def by_label(self, example: Any, scores: Sequence[float]) -> list[float]:
+        """Scores in the order of the example's candidates, put into the order of the benchmark's labels."""
+        found = dict(zip(example.labels, scores, strict=True))
+        return [found[label] for label in self.labels]
+
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)
 
-    @property
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """The fields of a line."""
         return tuple(field.name for field in fields(self.example))

@@ -12,8 +12,8 @@ import numpy as np
 
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Example
 from lm_eval_stereoset.stats import bootstrap, paired
-from lm_eval_stereoset.stats.bootstrap import Draws, p_value_against
-from lm_eval_stereoset.stats.statistic import cluster_sums, observed
+from lm_eval_stereoset.stats.bootstrap import cluster_sums, p_value_against
+from lm_eval_stereoset.stats.statistic import observed
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +39,6 @@ class Scored:
     @property
     def columns(self) -> np.ndarray:
         return self.benchmark.columns(self.examples, self.scores)
-
-
-def by_label(benchmark: Benchmark, example: Example, scores: Sequence[float]) -> list[float]:
-    """Scores in the order of the example's candidates, put into the order of the benchmark's labels."""
-    found = dict(zip(example.labels, scores, strict=True))
-    return [found[label] for label in benchmark.labels]
 
 
 def pool(parts: Mapping[str, Scored]) -> Scored:
@@ -107,11 +101,6 @@ def summarise(benchmark: Benchmark, sums: np.ndarray) -> dict[str, float]:
     with np.errstate(invalid="ignore", divide="ignore"):
         values = {name: observed(s.value, sums) for name, s in benchmark.statistics.items()}
     return {"n": int(sums[:, 0].sum())} | values
-
-
-def standard_errors(benchmark: Benchmark, sums: np.ndarray) -> dict[str, float]:
-    draws: Draws = bootstrap.draw(sums, benchmark.statistics)
-    return {name: draws.standard_error(name) for name in draws.values}
 
 
 def compare(

@@ -16,7 +16,7 @@ import numpy as np
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
-from lm_eval_stereoset.benchmarks.evaluation import Scored, by_label
+from lm_eval_stereoset.benchmarks.evaluation import Scored
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.store import Dataset
 from lm_eval_stereoset.errors import UserError, short
@@ -36,7 +36,7 @@ class ScoredRows:
     rows: Sequence[Sequence[float]]
 
     def scored(self, benchmark: Benchmark) -> Scored:
-        table = [by_label(benchmark, e, row) for e, row in zip(self.examples, self.rows, strict=True)]
+        table = [benchmark.by_label(e, row) for e, row in zip(self.examples, self.rows, strict=True)]
         return Scored(benchmark, self.examples, np.array(table, dtype=float))
 
 

@@ -26,12 +26,12 @@ stereoset run takes all flags of lm_eval, listed below, and one of its own:
 def main(argv: Sequence[str]) -> int:
     from lm_eval._cli import HarnessCLI
 
-    from lm_eval_stereoset.harness import closing, mistakes, preflight
-    from lm_eval_stereoset.harness.printing import table_of
-    from lm_eval_stereoset.harness.quiet import quiet
-    from lm_eval_stereoset.harness.saving import Saving
+    from lm_eval_stereoset import benchmarks
+    from lm_eval_stereoset.harness import aggregation, closing, mistakes, preflight, task
+    from lm_eval_stereoset.harness.bends import Saving, quiet, table_of
 
     share_logging()
+    task.begin_run()
     if {"-h", "--help"} & set(argv):
         print(OWN_HELP)
     full_table = FULL_TABLE in argv
@@ -44,15 +44,13 @@ def main(argv: Sequence[str]) -> int:
     args.include_path = merged_include_paths(args, settings)
     if "batch_size" not in settings and settings["model"] in BATCH_SIZES:
         args.batch_size = BATCH_SIZES[settings["model"]]
-    preflight.check(settings)
+    preflight.check(settings, benchmarks.names())
     from lm_eval_stereoset.harness.identified import identified
 
     is_first = int(os.environ.get("RANK", "0")) == 0
-    closing.loaded.clear()
-    closing.problems.clear()
     with Saving(settings.get("output_path") if is_first else None) as saving:
         try:
-            with quiet(), identified(), table_of(None if full_table else closing.without_ours) as printed:
+            with identified(), quiet(), table_of(None if full_table else closing.without_ours) as printed:
                 cli.execute(args)
         except Exception as error:  # looked at, and raised again unless it is known to be the user's mistake
             message = mistakes.explain(error, settings)
@@ -62,12 +60,12 @@ def main(argv: Sequence[str]) -> int:
     if is_first:
         samples = bool(settings.get("log_samples") or settings.get("predict_only"))
         table = closing.closing_table(printed[0] if printed else {})
-        print("\n".join([*table, *closing.data_lines()]))
+        print("\n".join([*table, *closing.data_lines(task.loaded)]))
         saving.check(samples)
         if table:
             print(f"\n{closing.report_hint(saving.report_paths(), samples)}")
-    if closing.problems:
-        raise UserError("; ".join(closing.problems))
+    if aggregation.problems:
+        raise UserError("; ".join(aggregation.problems))
     return 0
 
 

@@ -87,7 +87,7 @@ def save(output: Path, table: "Table", scored: ScoredFile) -> None:
     from lm_eval_stereoset.cli import score_tables
     from lm_eval_stereoset.data.store import about_file
     from lm_eval_stereoset.files import atomic_write, write_json
-    from lm_eval_stereoset.scoring.versions import versions
+    from lm_eval_stereoset.scoring.identity import versions
 
     if output.suffix == ".json":
         write_json(output, score_tables.to_json(table))

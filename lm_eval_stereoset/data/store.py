@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Fetch
-from lm_eval_stereoset.data.lines import encoded, read_lines
 from lm_eval_stereoset.data.together import finish, write_together
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import read_json, sha256_of
+from lm_eval_stereoset.files import encoded, read_json, read_lines, sha256_of
 
 logger = logging.getLogger(__name__)
 

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
-from lm_eval_stereoset.benchmarks.evaluation import by_label, standard_errors, summarise
-from lm_eval_stereoset.harness import closing
-from lm_eval_stereoset.stats.statistic import cluster_sums
+from lm_eval_stereoset.stats import bootstrap
 
 logger = logging.getLogger(__name__)
+
+# Why numbers of this run are undefined: `stereoset run` says it last, with an exit code that is not 0.
+problems: list[str] = []
 
 Item = tuple[
     Any, ...
@@ -54,7 +54,7 @@ def contributions(
     """{metric: what the example adds to it}, None where the example is not in the metric's subset."""
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"example {example.id}: the model's answer is not a finite number: {list(scores)}")
-    columns = benchmark.columns([example], np.array([by_label(benchmark, example, scores)]))[0]
+    columns = benchmark.columns([example], np.array([benchmark.by_label(example, scores)]))[0]
     item = (example.cluster, *columns.tolist())
     subsets = (None, example.split, example.group)
     return {
@@ -66,24 +66,21 @@ def contributions(
 def aggregations(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Callable[[Sequence[Any]], float]]:
     """One function per metric, as the harness calls it with the items of all documents."""
     return {
-        name: partial(aggregate, benchmark.name, one)
-        for name, one in harness_metrics(benchmark, splits).items()
+        name: partial(aggregate, benchmark, one) for name, one in harness_metrics(benchmark, splits).items()
     }
 
 
-def aggregate(benchmark: str, asked: HarnessMetric, items: Sequence[Any]) -> float:
+def aggregate(benchmark: Benchmark, asked: HarnessMetric, items: Sequence[Any]) -> float:
     chosen = tuple(tuple(item) for item in items if item is not None)
-    declared = benchmarks.find(benchmark)
     judged = chosen and asked.metric.ideal is not None
-    complaint = declared.complaint(columns_of(chosen)) if judged else None
+    complaint = benchmark.complaint(columns_of(chosen)) if judged else None
     if complaint:  # metrics without an ideal, such as the share of ties, say what is wrong
-        if asked.metric == declared.metrics[0] and asked.subset is None and not asked.stderr:
+        if asked.metric == benchmark.metrics[0] and asked.subset is None and not asked.stderr:
             _note_problem(complaint)  # of all the metrics that become NaN, one says why
         return math.nan
-    values = (_standard_errors if asked.stderr else _summaries)(benchmark, chosen)
-    value = values.get(asked.metric.name, math.nan)
-    if math.isnan(value) and asked.metric == declared.metrics[0]:  # said once for all metrics of the subset
-        titles = ", ".join(metric.title for metric in declared.main)
+    value = _value(benchmark, asked, chosen)
+    if math.isnan(value) and asked.metric == benchmark.metrics[0]:  # said once for all metrics of the subset
+        titles = ", ".join(metric.title for metric in benchmark.main)
         what = f"standard errors of {titles}" if asked.stderr else titles
         clusters = len({item[0] for item in chosen})
         logger.warning(
@@ -97,20 +94,19 @@ def columns_of(chosen: Sequence[Item]) -> np.ndarray:
     return np.array([item[1:] for item in chosen], dtype=float)
 
 
-def sums_of(chosen: Sequence[Item]) -> np.ndarray:
-    return cluster_sums([item[0] for item in chosen], *columns_of(chosen).T)
+def _value(benchmark: Benchmark, asked: HarnessMetric, chosen: tuple[Item, ...]) -> float:
+    if not chosen:
+        return math.nan
+    draws, name = _draws(benchmark, chosen), asked.metric.name
+    return draws.standard_error(name) if asked.stderr else draws.observed[name]
 
 
 @lru_cache(maxsize=64)  # the metrics of one subset share their sums and draws
-def _summaries(benchmark: str, chosen: tuple[Item, ...]) -> dict[str, float]:
-    return summarise(benchmarks.find(benchmark), sums_of(chosen)) if chosen else {}
-
-
-@lru_cache(maxsize=64)
-def _standard_errors(benchmark: str, chosen: tuple[Item, ...]) -> dict[str, float]:
-    return standard_errors(benchmarks.find(benchmark), sums_of(chosen)) if chosen else {}
+def _draws(benchmark: Benchmark, chosen: tuple[Item, ...]) -> bootstrap.Draws:
+    sums = bootstrap.cluster_sums([item[0] for item in chosen], *columns_of(chosen).T)
+    return bootstrap.draw(sums, benchmark.statistics)
 
 
 def _note_problem(problem: str) -> None:
-    closing.problems.append(problem)
+    problems.append(problem)
     logger.error(problem)

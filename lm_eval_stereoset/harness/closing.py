@@ -21,16 +21,11 @@ LONGEST_DATA = 12  # versions and checksums are listed below the table
 NOTES = TextWrapper(WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 Results = Mapping[str, Any]
-Parts = list[dict[str, Any]]  # what docs.load_docs and the task have written about each split
-
-# What this process has loaded: the same dicts that go into the results file, filled as the run goes on.
-loaded: list[dict[str, Any]] = []
-# Why numbers of this run are undefined, to be said last, with an exit code that is not 0.
-problems: list[str] = []
+Parts = list[dict[str, Any]]  # what load_docs and the task have written about each split
 
 
-def data_lines() -> list[str]:
-    """One line per file of data, each once."""
+def data_lines(loaded: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One line per file of data, each once. `loaded`: what load_docs has noted (task.py)."""
     found = {}
     for about in loaded:
         for part in about["data"]:
@@ -105,13 +100,18 @@ def report_hint(paths: Sequence[Path], samples: bool) -> str:
 def model_of(results: Results) -> str:
     from lm_eval.utils import simple_parse_args_string
 
-    from lm_eval_stereoset.report.names import model_name
-
     config = results.get("config", {})
     arguments = config.get("model_args") or {}
     if isinstance(arguments, str):
         arguments = simple_parse_args_string(arguments)
     return model_name(str(arguments.get("pretrained") or arguments.get("model") or config.get("model")))
+
+
+def model_name(name: str) -> str:
+    """A hub id stays as it is; of a local path only the last folder says something."""
+    if name.startswith(("/", "./", "../", "~")) or "\\" in name or name.count("/") > 1:
+        return Path(name.replace("\\", "/").rstrip("/")).name or name
+    return name
 
 
 def _place(benchmark: Benchmark, parts: Parts) -> tuple[int, str, int, str]:

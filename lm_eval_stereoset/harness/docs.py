@@ -1,54 +1,15 @@
-"""Examples as documents of the harness: what a task's YAML calls, in the order in which it is called.
+"""Examples as documents of the harness, and documents as examples again; what any model is asked about one.
 
-load_docs      data to documents, with their provenance
-doc_to_text    what comes before the candidates
-doc_to_choice  the candidates
+A task's YAML calls doc_to_text (what comes before the candidates), doc_to_choice (the candidates), doc_to_target.
 """
 
-from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
-from lm_eval_stereoset.data import store
-from lm_eval_stereoset.harness import closing
-from lm_eval_stereoset.scoring.questions import requests_of
-from lm_eval_stereoset.scoring.versions import versions
+from lm_eval_stereoset.scoring.questions import Request, requests_of
 
 FIRST_BENCHMARK = "stereoset"  # whose documents do not name it in files written by 0.1
-
-
-def load_docs(
-    language: str,
-    splits: Sequence[str],
-    benchmark: str = FIRST_BENCHMARK,
-    data: str | None = None,
-    provenance: dict[str, Any] | None = None,
-    **_: Any,
-) -> dict[str, Any]:
-    """The task's `custom_dataset`. The harness passes the task's metadata, which holds --model_args too.
-
-    `provenance` is the dict of that name in the task's metadata: filling it here puts it into the results file. How
-    many examples were used and how they were scored is added by the task (task.py), once the model is known.
-    """
-    from datasets import Dataset
-
-    declared = benchmarks.find(benchmark)
-    found = [store.load(declared, split, language, data) for split in splits]
-    # Splits in turn, so that --limit keeps some of each.
-    rounds = zip_longest(*(dataset.examples for dataset in found))
-    docs = [example_to_doc(declared, e, language) for examples in rounds for e in examples if e is not None]
-    origins = {
-        d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
-    }
-    for doc in docs:
-        doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
-    about = {"benchmark": benchmark, "data": [d.describe() for d in found], "packages": versions()}
-    if provenance is not None:
-        provenance.update(about)
-    closing.loaded.append(about)
-    return {"test": Dataset.from_list(docs)}
 
 
 def example_to_doc(benchmark: Benchmark, example: Example, language: str) -> dict[str, Any]:
@@ -95,5 +56,5 @@ def doc_to_target(doc: dict[str, Any]) -> int:
     return labels.index(benchmark_of(doc).labels[0])
 
 
-def requests_of_doc(doc: dict[str, Any]) -> list[tuple[str, str]]:
+def requests_of_doc(doc: dict[str, Any]) -> list[Request]:
     return requests_of(example_of_doc(doc, f"document {doc.get('id')}").question)

@@ -18,7 +18,7 @@ import lm_eval
 import lm_eval.api.model
 from lm_eval.api.model import LM, CachingLM
 
-from lm_eval_stereoset.harness.bending import replaced
+from lm_eval_stereoset.harness.bends import replaced
 from lm_eval_stereoset.harness.cache import AnswerStore
 from lm_eval_stereoset.scoring.identity import Identity, identity_by_arguments, identity_of
 

@@ -20,7 +20,7 @@ from lm_eval.models.utils_hf import get_dtype
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness.answers import encode
-from lm_eval_stereoset.harness.bending import replaced
+from lm_eval_stereoset.harness.bends import replaced
 from lm_eval_stereoset.harness.cache import AnswerStore, ScoreCache
 from lm_eval_stereoset.harness.docs import benchmark_of, example_of_doc, is_ours
 from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, refuse_kind, score_with
@@ -33,7 +33,7 @@ from lm_eval_stereoset.scoring.architecture import (
 )
 from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one_line
 from lm_eval_stereoset.scoring.describe import Description, describe
-from lm_eval_stereoset.scoring.identity import Identity, identity_of
+from lm_eval_stereoset.scoring.identity import Identity, identity_of, versions
 from lm_eval_stereoset.scoring.loading import (
     best_device,
     check_dtype,
@@ -47,7 +47,6 @@ from lm_eval_stereoset.scoring.loading import (
 )
 from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
 from lm_eval_stereoset.scoring.questions import Question, requests_of
-from lm_eval_stereoset.scoring.versions import versions
 
 logger = logging.getLogger(__name__)
 

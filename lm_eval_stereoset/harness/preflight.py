@@ -1,4 +1,5 @@
-"""What can be checked before a model is loaded, so that a mistake costs seconds."""
+"""What is checked before a model answers: its arguments before it is loaded, so that a mistake costs seconds; then the
+model itself, since some of the harness's would give wrong numbers, or none, without saying so."""
 
 import difflib
 import importlib.util
@@ -7,24 +8,27 @@ import json
 import logging
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.errors import UserError, missing_package
 
 logger = logging.getLogger(__name__)
 
 OURS = "stereoset-hf"
 HF_MODELS = ("hf", "hf-auto", "huggingface", OURS)
+LOST_HEAD = ("mt5", "umt5")  # configs that say "tied" though their checkpoints hold a head of its own
 METADATA = ("data",)  # what our tasks understand
 
 
-def check(settings: Mapping[str, Any]) -> None:
-    """`settings`: the harness's, merged from configuration file and command line."""
-    _check_metadata(settings)
-    _check_selection(settings)
+def check(settings: Mapping[str, Any], benchmarks: tuple[str, ...]) -> None:
+    """`settings`: the harness's, merged from configuration file and command line. `benchmarks`: their names, with which
+    all tasks of ours begin."""
+    ours = _all_tasks_begin_with(benchmarks, settings)
+    if ours:
+        _check_metadata(settings)
+    _check_selection(settings, ours)
     _check_batch_size(settings.get("batch_size"))
     if settings.get("use_cache"):
         refuse_unwritable(Path(settings["use_cache"]).parent, f"--use_cache {settings['use_cache']}")
@@ -46,10 +50,10 @@ def refuse_unwritable(folder: Path, flag: str) -> None:
         ) from error
 
 
-def _all_tasks_are_ours(settings: Mapping[str, Any]) -> bool:
+def _all_tasks_begin_with(benchmarks: tuple[str, ...], settings: Mapping[str, Any]) -> bool:
     tasks = settings.get("tasks") or []
     names = tasks.split(",") if isinstance(tasks, str) else tasks
-    return all(str(name).startswith(benchmarks.names()) for name in names)
+    return all(str(name).startswith(benchmarks) for name in names)
 
 
 def _check_batch_size(size: Any) -> None:
@@ -57,7 +61,7 @@ def _check_batch_size(size: Any) -> None:
         raise UserError(f"--batch_size {size}: must be a whole number of at least 1, auto, or auto:N")
 
 
-def _check_selection(settings: Mapping[str, Any]) -> None:
+def _check_selection(settings: Mapping[str, Any], ours: bool) -> None:
     """Flags that say which examples are run; the harness fails on them later, with a traceback."""
     limit, samples = settings.get("limit"), settings.get("samples")
     if isinstance(limit, int | float) and not limit > 0:
@@ -70,14 +74,14 @@ def _check_selection(settings: Mapping[str, Any]) -> None:
                 f'--samples {samples}: neither a file nor JSON such as {{"TASK": [0, 2]}}'
             ) from error
     shots = settings.get("num_fewshot")
-    if shots and _all_tasks_are_ours(settings):
+    if shots and ours:
         logger.warning("--num_fewshot %s is not used: these tasks have no examples in front", shots)
 
 
 def _check_metadata(settings: Mapping[str, Any]) -> None:
     """Other tasks may have settings of their own, so unknown names are refused only if all tasks are ours."""
     metadata = settings.get("metadata")
-    if not isinstance(metadata, Mapping) or not _all_tasks_are_ours(settings):
+    if not isinstance(metadata, Mapping):
         return
     if unknown := [key for key in metadata if key not in METADATA]:
         raise UserError(
@@ -120,7 +124,6 @@ def unknown_model_arg(name: str, model: str) -> str:
 
 
 def _check_checkpoint(settings: Mapping[str, Any], model_args: Mapping[str, Any]) -> None:
-    from lm_eval_stereoset.harness.suitable import refuse_config
     from lm_eval_stereoset.scoring.loading import check_device, check_dtype, one_line
 
     model, name = settings["model"], model_args.get("pretrained")
@@ -150,3 +153,67 @@ def _check_checkpoint(settings: Mapping[str, Any], model_args: Mapping[str, Any]
     trust = bool(model_args.get("trust_remote_code") or settings.get("trust_remote_code"))
     config = one_line(name, lambda: AutoConfig.from_pretrained(name, trust_remote_code=trust, **options))
     refuse_config(config)
+
+
+# The model itself
+
+
+def refuse_unsuitable(lm: Any) -> None:
+    """`lm`: a model that has been loaded. `stereoset-hf` takes them all, so only the harness's own are looked at."""
+    from lm_eval.models.huggingface import HFLM
+
+    if not isinstance(lm, HFLM) or hasattr(lm, "describe_kind"):
+        return
+    refuse_config(lm.config)
+    head, embedding = (
+        getattr(part, "weight", None)
+        for part in (lm.model.get_output_embeddings(), lm.model.get_input_embeddings())
+    )
+    if getattr(lm.config, "model_type", None) in LOST_HEAD and head is embedding:
+        raise UserError(
+            "mT5 under --model hf: the harness (0.4.13) puts the input embedding in the place of the model's output "
+            "head, so its scores would be wrong; use `stereoset run --model stereoset-hf`"
+        )
+
+
+def refuse_lost_start(lm: Any, contexts: Sequence[str]) -> None:
+    """Under `hf` a prefix_token_id of one's own can cost a request the start token that its tokenizer would add.
+
+    The harness (0.4.13, HFLM.tok_encode) leaves it out where a text begins with what the prefix token decodes to: that
+    is every text if it decodes to nothing.
+    """
+    from lm_eval.models.huggingface import HFLM
+
+    prefix = getattr(lm, "custom_prefix_token_id", None)
+    if prefix is None or not isinstance(lm, HFLM) or hasattr(lm, "describe_kind"):
+        return
+    tokenizer = lm.tokenizer
+    text = tokenizer.decode(prefix)
+    adds = tokenizer("a")["input_ids"] != tokenizer("a", add_special_tokens=False)["input_ids"]
+    if (
+        adds
+        and prefix != tokenizer.bos_token_id
+        and any(context.startswith(text) for context in contexts if context)
+    ):
+        raise UserError(
+            f"prefix_token_id={prefix} ({text!r}) under --model hf: the harness would take the start of some texts for "
+            "this token and leave out their start token; use --model stereoset-hf"
+        )
+
+
+def refuse_config(config: Any) -> None:
+    """What can be told before the weights are loaded."""
+    from lm_eval_stereoset.scoring.architecture import architecture_name, family_of
+    from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY
+
+    if getattr(config, CONFIG_KEY, None) is not None:
+        raise UserError("a next-sentence model made by nsp_finetune needs --model stereoset-hf")
+    try:
+        family = family_of(config)
+    except UserError:
+        return  # the harness may know an architecture that we do not
+    if family == "masked":
+        raise UserError(
+            f"{architecture_name(config)} is a masked language model, which the harness's `hf` cannot score; use "
+            "--model stereoset-hf"
+        )

@@ -9,10 +9,9 @@ import numpy as np
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
-from lm_eval_stereoset.benchmarks.evaluation import Scored, by_label
-from lm_eval_stereoset.data.lines import Uniqueness, iter_lines
+from lm_eval_stereoset.benchmarks.evaluation import Scored
 from lm_eval_stereoset.errors import UserError, short
-from lm_eval_stereoset.files import parse_json
+from lm_eval_stereoset.files import Uniqueness, iter_lines, parse_json
 from lm_eval_stereoset.harness.answers import candidate_scores, check_count, parse_logged
 from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, example_of_doc
 from lm_eval_stereoset.scoring.describe import is_difference
@@ -47,7 +46,7 @@ def read_samples(path: Path | str) -> Samples:
             raise UserError(f"{where}: is of {doc['of']} examples, the lines before are of {of[split]}")
         example = example_of_doc(doc, where)
         unique[split].check(example.ids, where)
-        rows[split].append((example, by_label(benchmark, example, _scores_of(sample, doc, benchmark, where))))
+        rows[split].append((example, benchmark.by_label(example, _scores_of(sample, doc, benchmark, where))))
         names.add(benchmark.name)
         languages.add(doc["language"])
         for field in ("normaliser", "scoring"):

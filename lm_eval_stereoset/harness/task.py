@@ -1,29 +1,73 @@
-"""The class of our tasks: the harness's own, told what the model that answers really does.
+"""Our tasks: where their documents come from, and their class: the harness's own, told what the model really does.
 
-Way of a run: build_all_requests (the model is known from here on, its tokens are counted) -> the model answers ->
-process_results (the document gets what its score depends on, so that logged samples can be scored again) ->
-aggregation (aggregation.py).
+Way of a run: load_docs (examples become documents, docs.py) -> build_all_requests (the model is known from here on, its
+tokens are counted) -> the model answers -> process_results (the document gets what its score depends on, so that logged
+samples can be scored again) -> aggregation (aggregation.py).
 """
 
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_stereoset import benchmarks
+from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.harness import tokens
+from lm_eval_stereoset.harness import aggregation
 from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
-from lm_eval_stereoset.harness.answers import candidate_scores, own_count
-from lm_eval_stereoset.harness.asking import asking_model
-from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, example_of_doc
-from lm_eval_stereoset.harness.printing import put_main_metrics_first
-from lm_eval_stereoset.harness.suitable import refuse_lost_start, refuse_unsuitable
+from lm_eval_stereoset.harness.answers import candidate_scores, count, own_count
+from lm_eval_stereoset.harness.bends import asking_model, put_main_metrics_first
+from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, benchmark_of, example_of_doc, example_to_doc
+from lm_eval_stereoset.harness.preflight import refuse_lost_start, refuse_unsuitable
 from lm_eval_stereoset.scoring.describe import PLAIN, Description
+from lm_eval_stereoset.scoring.identity import versions
 
 logger = logging.getLogger(__name__)
+
+
+# What this process has loaded: the same dicts that go into the results file, filled as the run goes on.
+loaded: list[dict[str, Any]] = []
+
+
+def begin_run() -> None:
+    """Forgets what earlier runs of this process have loaded and complained of."""
+    loaded.clear()
+    aggregation.problems.clear()
+
+
+def load_docs(
+    language: str,
+    splits: Sequence[str],
+    benchmark: str = FIRST_BENCHMARK,
+    data: str | None = None,
+    provenance: dict[str, Any] | None = None,
+    **_: Any,
+) -> dict[str, Any]:
+    """The task's `custom_dataset`. The harness passes the task's metadata, which holds --model_args too.
+
+    `provenance` is the dict of that name in the task's metadata: filling it here puts it into the results file. How
+    many examples were used and how they were scored is added by the task, once the model is known.
+    """
+    from datasets import Dataset
+
+    declared = benchmarks.find(benchmark)
+    found = [store.load(declared, split, language, data) for split in splits]
+    # Splits in turn, so that --limit keeps some of each.
+    rounds = zip_longest(*(dataset.examples for dataset in found))
+    docs = [example_to_doc(declared, e, language) for examples in rounds for e in examples if e is not None]
+    origins = {
+        d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
+    }
+    for doc in docs:
+        doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
+    about = {"benchmark": benchmark, "data": [d.describe() for d in found], "packages": versions()}
+    if provenance is not None:
+        provenance.update(about)
+    loaded.append(about)
+    return {"test": Dataset.from_list(docs)}
 
 
 class BenchmarkTask(ConfigurableTask):
@@ -32,18 +76,19 @@ class BenchmarkTask(ConfigurableTask):
         self.counts: dict[tuple[str, str], list[int]] = {}  # by split and example
         self.used: Counter[str] = Counter()  # examples of each split, on all processes together
         declared = config.get("dataset_kwargs") or {}
-        self.benchmark = benchmarks.find(declared.get("benchmark", FIRST_BENCHMARK))
+        self.benchmark = benchmark_of(declared)
         self.splits = tuple(declared.get("splits") or self.benchmark.splits)
-        # `class` is how the YAML names this class; the harness's TaskConfig does not know it
-        super().__init__(config={key: value for key, value in config.items() if key != "class"})
         # The declaration says which metrics there are; a list in the YAML would repeat it.
         metrics = harness_metrics(self.benchmark, self.splits)
+        higher_is_better = {
+            name: None if one.stderr else one.metric.higher_is_better for name, one in metrics.items()
+        }
+        # `class` is how the YAML names this class; the harness's TaskConfig does not know it
+        super().__init__(config={key: value for key, value in config.items() if key != "class"})
         self._metric_fn_list = dict.fromkeys(metrics)
         self._metric_fn_kwargs = {name: {} for name in metrics}
         self._aggregation_list = aggregations(self.benchmark, self.splits)
-        self._higher_is_better = {
-            name: None if one.stderr else one.metric.higher_is_better for name, one in metrics.items()
-        }
+        self._higher_is_better = higher_is_better
         put_main_metrics_first()
 
     def aggregation(self) -> dict[str, Callable[[Sequence[Any]], float]]:
@@ -78,7 +123,7 @@ class BenchmarkTask(ConfigurableTask):
             self.descriptions = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
         else:
             refuse_lost_start(lm, [str(instance.args[0]) for instance in self.instances])
-            counts, unit = tokens.count(lm, self.instances)
+            counts, unit = count(lm, self.instances)
             found = defaultdict(list)
             for instance, n in zip(self.instances, counts, strict=True):
                 found[instance.doc["split"], instance.doc["id"]].append(n)
@@ -117,5 +162,5 @@ class BenchmarkTask(ConfigurableTask):
         return {split: example_of_doc(doc, split).question.kind for split, doc in firsts.items()}
 
     def _provenance(self) -> list[dict[str, Any]]:
-        """What docs.load_docs has written about each split, as the results file will hold it."""
+        """What load_docs has written about each split, as the results file will hold it."""
         return ((self.config.metadata or {}).get("provenance") or {}).get("data") or []

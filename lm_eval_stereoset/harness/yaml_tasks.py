@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
-from lm_eval_stereoset.data.store import file_of, languages_in
+from lm_eval_stereoset.data.store import data_folder, file_of, languages_in
 from lm_eval_stereoset.harness.paths import own_task_folder
 
 VERSION = 1.0
@@ -15,7 +15,7 @@ COMMON = f"""\
 # What all tasks share. The benchmark's declaration says which metrics there are. Written by tasks/generate.py.
 tag: social_bias
 class: !function lm_eval_stereoset.harness.task.BenchmarkTask
-custom_dataset: !function lm_eval_stereoset.harness.docs.load_docs
+custom_dataset: !function lm_eval_stereoset.harness.task.load_docs
 test_split: test
 output_type: multiple_choice
 doc_to_text: !function lm_eval_stereoset.harness.docs.doc_to_text
@@ -98,7 +98,8 @@ def refresh_own_tasks() -> None:
     for benchmark in benchmarks.of_other_packages():
         folder = own_task_folder(benchmark)
         files |= {folder / name: text.encode("utf-8") for name, text in task_files(benchmark).items()}
-    for benchmark in benchmarks.registered():
+    # Without a data folder there are no own languages, and no declaration needs to be imported.
+    for benchmark in benchmarks.registered() if data_folder().is_dir() else ():
         for language in own_languages(benchmark):
             splits = [s for s in benchmark.splits if file_of(benchmark, s, language).is_file()]
             files |= own_task_files(benchmark, language, splits)

@@ -147,4 +147,4 @@ _NONE = Extras()
 
 
 def extras_of(benchmark: Benchmark) -> Extras:
-    return benchmark.report or _NONE
+    return benchmark.report() if benchmark.report else _NONE

@@ -10,11 +10,11 @@ from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark
 from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json
+from lm_eval_stereoset.harness.closing import model_name
 from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.report import checked
 from lm_eval_stereoset.report.belonging import label
 from lm_eval_stereoset.report.model_run import Run
-from lm_eval_stereoset.report.names import model_name
 from lm_eval_stereoset.report.results_files import TaskResult, is_results, our_tasks, table_of
 
 

@@ -13,12 +13,13 @@ from lm_eval_stereoset.benchmarks.evaluation import evaluate
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, refuse_special
+from lm_eval_stereoset.harness.closing import model_name
 from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK
 from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.report import checked, harness_runs, results_files
 from lm_eval_stereoset.report.model_run import Run
-from lm_eval_stereoset.report.names import Argument, model_name, parse_argument, parse_file_name, tell_apart
+from lm_eval_stereoset.report.names import Argument, parse_argument, parse_file_name, tell_apart
 
 WAY_OUT = "give it: NAME:LANGUAGE=PATH, such as MyModel:de="
 

@@ -44,13 +44,6 @@ def parse_file_name(path: Path, benchmark: Benchmark | None = None) -> FileName:
     return FileName(stem, None, None)
 
 
-def model_name(name: str) -> str:
-    """A hub id stays as it is; of a local path only the last folder says something."""
-    if name.startswith(("/", "./", "../", "~")) or "\\" in name or name.count("/") > 1:
-        return Path(name.replace("\\", "/").rstrip("/")).name or name
-    return name
-
-
 def tell_apart(runs: Sequence[Run]) -> None:
     """Adds the variant to a model that occurs twice in a language; what is still the same is an error."""
     by_model: dict[tuple[str, str], list[Run]] = defaultdict(list)

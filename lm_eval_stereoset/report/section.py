@@ -10,12 +10,12 @@ from typing import Any
 
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
 from lm_eval_stereoset.benchmarks.evaluation import ideal_test_name
+from lm_eval_stereoset.harness.closing import model_name
 from lm_eval_stereoset.report import example_pack
 from lm_eval_stereoset.report.comparisons import Comparison
 from lm_eval_stereoset.report.extras import Beside, Cells, Panel, extras_of
 from lm_eval_stereoset.report.figures import drawing, save
 from lm_eval_stereoset.report.model_run import Run
-from lm_eval_stereoset.report.names import model_name
 from lm_eval_stereoset.report.study import Study
 
 

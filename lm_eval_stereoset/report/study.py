@@ -12,7 +12,7 @@ from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.report.comparisons import Comparison, compare_all
 from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.notices import Notice, notices
-from lm_eval_stereoset.stats.statistic import cluster_sums
+from lm_eval_stereoset.stats.bootstrap import cluster_sums
 
 EXAMPLES_PER_CLUSTER = 1.5  # with fewer, a number per cluster says nothing that the examples do not
 

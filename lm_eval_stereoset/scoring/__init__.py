@@ -14,10 +14,10 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.near_ties import is_near_tie
 from lm_eval_stereoset.scoring.questions import KINDS, Question, names_of, texts_of
 from lm_eval_stereoset.scoring.types import CASES, RATIOS, CandidateScore, Scores, Settings
 
@@ -35,6 +35,9 @@ __all__ = [
     "score",
     "score_with",
 ]
+
+NEAR_TIE = 2e-5  # relative, of log scores; batches of other shapes differ by up to some 5e-6
+FLOAT32_STEPS = 2**-22  # four steps of float32 just below 1
 
 FAMILY_MODULES = {"masked": "masked", "causal": "causal", "seq2seq": "seq2seq", "nsp": "next_sentence"}
 
@@ -138,6 +141,16 @@ def without_near_ties(
             with usual_linear():
                 (found[i],) = function(model, tokenizer, [question], alone)
     return found
+
+
+def is_near_tie(question: Question, scores: Scores, exact: bool) -> bool:
+    """Whether the rounding of a batch might decide which of two different candidates is preferred."""
+    means = {
+        (candidate.sentence, candidate.word): score.log_score / score.tokens
+        for candidate, score in zip(question.candidates, scores, strict=True)
+    }
+    step = FLOAT32_STEPS if exact else 0.0  # exact probabilities are rounded, as the authors' program does
+    return any(b - a <= NEAR_TIE * abs(a) + step for a, b in pairwise(sorted(means.values())))
 
 
 def cut_pairs(methods: Mapping[str, str], model: Any, tokenizer: Any, questions: Sequence[Question]) -> int:

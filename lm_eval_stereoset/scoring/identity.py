@@ -15,10 +15,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
-
-from lm_eval_stereoset.scoring.versions import versions
 
 logger = logging.getLogger(__name__)
 
@@ -26,11 +25,17 @@ RANDOM = (
     "stereoset_random"  # attribute that loading leaves on a model: unused weights, random in each process
 )
 UNKNOWN = "unknown"
+# Whose versions a number depends on; written into every result.
+PACKAGES = ("lm-eval-stereoset", "lm_eval", "transformers", "tokenizers", "torch", "datasets", "numpy")
 
 # Entries of a config that say where a model came from or who wrote it, not what it computes.
 _ORIGIN = ("_name_or_path", "_commit_hash", "transformers_version")
 # Parts of a tokenizer that every call sets anew.
 _PER_CALL = ("padding", "truncation")
+
+
+def versions() -> dict[str, str]:
+    return {name: metadata.version(name) for name in PACKAGES}
 
 
 @dataclass(frozen=True)

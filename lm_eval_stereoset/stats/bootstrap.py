@@ -4,7 +4,7 @@ Sentences about one target are not independent facts, so whole targets are drawn
 only needs each target's sums, so 2,000 draws are a few small matrix products.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -54,6 +54,13 @@ class Draws:
         return max(low, statistic.low), min(high, statistic.high)
 
 
+def cluster_sums(clusters: Sequence[str] | np.ndarray, *columns: np.ndarray) -> np.ndarray:
+    """(clusters, 1 + columns): the number of examples and the sum of each column, clusters in sorted order."""
+    names, index = np.unique(np.asarray(clusters), return_inverse=True)
+    parts = [np.ones(len(index)), *columns]
+    return np.stack([np.bincount(index, weights=part, minlength=len(names)) for part in parts], axis=1)
+
+
 def draw(
     sums: np.ndarray, statistics: Mapping[str, Statistic], draws: int = DRAWS, seed: int = SEED
 ) -> Draws:
@@ -61,8 +68,9 @@ def draw(
     if len(sums) == 0:
         return Draws(statistics, sums, np.empty((draws, 0)), {}, {})
     times = times_drawn(len(sums), draws, seed)
-    values = {name: statistic.value(times, sums) for name, statistic in statistics.items()}
-    once = {name: observed(statistic.value, sums) for name, statistic in statistics.items()}
+    with np.errstate(invalid="ignore", divide="ignore"):  # what is undefined is NaN
+        once = {name: observed(statistic.value, sums) for name, statistic in statistics.items()}
+        values = {name: statistic.value(times, sums) for name, statistic in statistics.items()}
     return Draws(statistics, sums, times, values, once)
 
 

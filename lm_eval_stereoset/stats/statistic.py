@@ -10,7 +10,7 @@ matrix product, and the influence of a cluster is a derivative by its entry of `
 where the columns are (examples, ss, lms), is  of_totals(lambda n, ss, lms: 100 * ss / n).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,21 +34,35 @@ class Statistic:
         return self.branches or (self.value,)
 
 
-def of_totals(function: Callable[..., np.ndarray]) -> Function:
+@dataclass(frozen=True)
+class of_totals:  # in small letters, as functools.partial: it is used as a function
     """A function of the totals over all examples, called with one argument per column."""
-    return lambda times, sums: function(*np.moveaxis(times @ sums, -1, 0))
+
+    function: Callable[..., np.ndarray]
+
+    def __call__(self, times: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        return self.function(*np.moveaxis(times @ sums, -1, 0))
 
 
-def mean_over_clusters(function: Callable[..., np.ndarray]) -> Function:
+@dataclass(frozen=True)
+class mean_over_clusters:
     """The mean over clusters of a function of each cluster's sums, called with one argument per column."""
-    return lambda times, sums: times @ function(*sums.T) / times.sum(axis=-1)
+
+    function: Callable[..., np.ndarray]
+
+    def __call__(self, times: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        return times @ self.function(*sums.T) / times.sum(axis=-1)
 
 
-def cluster_sums(clusters: Sequence[str] | np.ndarray, *columns: np.ndarray) -> np.ndarray:
-    """(clusters, 1 + columns): the number of examples and the sum of each column, clusters in sorted order."""
-    names, index = np.unique(np.asarray(clusters), return_inverse=True)
-    parts = [np.ones(len(index)), *columns]
-    return np.stack([np.bincount(index, weights=part, minlength=len(names)) for part in parts], axis=1)
+@dataclass(frozen=True)
+class combination_of:
+    """A function of the values of other statistics, such as a product of two means."""
+
+    function: Callable[..., np.ndarray]
+    parts: tuple[Function, ...]
+
+    def __call__(self, times: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        return self.function(*(part(times, sums) for part in self.parts))
 
 
 def observed(function: Function, sums: np.ndarray) -> float:

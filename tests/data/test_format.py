@@ -4,8 +4,8 @@ import pytest
 
 from lm_eval_stereoset.benchmarks.stereoset.census import take
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
-from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import write_examples
 
 
 def write_lines(path, *lines):

@@ -105,7 +105,7 @@ def labels_swapped(folder, models):
     """The published German data with stereotype and anti-stereotype exchanged everywhere."""
     from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
     from lm_eval_stereoset.benchmarks.stereoset.upstream import pickle_path
-    from lm_eval_stereoset.data.lines import write_examples
+    from lm_eval_stereoset.files import write_examples
 
     swap = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype", "unrelated": "unrelated"}
     clone = models["shared"] / "upstream" / "stereotypes-multi"

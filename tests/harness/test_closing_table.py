@@ -5,8 +5,8 @@ from pathlib import Path
 
 from lm_eval import utils
 
+from lm_eval_stereoset.harness.bends import table_of
 from lm_eval_stereoset.harness.closing import closing_table, report_hint, without_ours
-from lm_eval_stereoset.harness.printing import table_of
 
 NAN = float("nan")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_stereoset.harness.quiet import Quiet, quiet
+from lm_eval_stereoset.harness.bends import Quiet, quiet
 
 ROOT = Path(__file__).resolve().parents[2]
 BARS = {"hf": "Running loglikelihood requests:", "stereoset-hf": "causal scoring:"}

@@ -11,7 +11,7 @@ from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, SPLITS, Example
 from lm_eval_stereoset.benchmarks.stereoset.example import Candidate as StereoSetCandidate
-from lm_eval_stereoset.harness import closing, docs
+from lm_eval_stereoset.harness import aggregation, docs
 from lm_eval_stereoset.harness.aggregation import aggregate, contributions, harness_metrics
 from lm_eval_stereoset.harness.answers import candidate_scores
 from lm_eval_stereoset.harness.paths import include_paths, task_folder
@@ -116,7 +116,7 @@ def process_results(answers, counts=(2, 4, 5)):
 
 
 def aggregated(name, items):
-    return aggregate("stereoset", harness_metrics(STEREOSET, ("intra",))[name], items)
+    return aggregate(STEREOSET, harness_metrics(STEREOSET, ("intra",))[name], items)
 
 
 def test_sums_are_divided_by_token_counts_and_matched_to_labels():
@@ -243,14 +243,14 @@ def test_a_model_without_tokenizer_is_normalised_by_bytes(evaluate):
 
 def test_mostly_ties_are_no_numbers_and_it_is_said(caplog):
     """Ten examples, six of them ties: a model that does not tell the candidates apart had LMS 0 and no error."""
-    closing.problems.clear()
+    aggregation.problems.clear()
     tied, untied = [(-2.0, 1)] * 3, [(-6.0, 2), (-8.0, 4), (-12.5, 5)]
     rows = [process_results(answers) for answers in [tied] * 6 + [untied] * 4]
     for name in ("ss", "lms", "icat", "icat_stderr", "mc_ss", "ss_race"):
         assert np.isnan(aggregated(name, [row[name] for row in rows])), name
     assert aggregated("ties", [row["ties"] for row in rows]) == 60
     assert "in 6 of 10 examples stereotype and anti-stereotype have the very same score" in caplog.text
-    assert len(closing.problems) == 1
+    assert len(aggregation.problems) == 1
     assert aggregated("ss", [row["ss"] for row in rows[1:]]) > 0, "nine examples are too few to tell"
 
 

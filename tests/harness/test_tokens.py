@@ -5,7 +5,7 @@ import yaml
 
 from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.harness import tokens
+from lm_eval_stereoset.harness import answers
 from lm_eval_stereoset.harness.paths import task_folder
 
 CAUSAL = ["bos added", "bos known", "no bos", "chatml", "llama 2"]
@@ -101,7 +101,7 @@ def test_a_prefix_that_would_cost_texts_their_start_token_is_refused(tiny_models
     """The harness takes every text for one that begins with a prefix that decodes to nothing."""
     from lm_eval.models.huggingface import HFLM
 
-    from lm_eval_stereoset.harness.suitable import refuse_lost_start
+    from lm_eval_stereoset.harness.preflight import refuse_lost_start
 
     lm = HFLM(pretrained=str(tiny_models["bos added"]), device="cpu", prefix_token_id=5)
     letter = lm.tokenizer.decode(5)
@@ -136,7 +136,7 @@ def test_odd_texts_are_counted_as_scored(tiny_models, scored):
     for kind in ("bos added", "bos known", "llama 2"):
         lm = HFLM(pretrained=str(tiny_models[kind]), device="cpu")
         instances = [Instance("loglikelihood", {"id": "x"}, request, i) for i, request in enumerate(odd)]
-        counts, _ = tokens.count(lm, instances)
+        counts, _ = answers.count(lm, instances)
         assert not scored, "counting must not run the model"
         lm.loglikelihood(instances, disable_tqdm=True)
         assert counts == [scored[request] for request in odd]
@@ -193,7 +193,7 @@ def test_a_candidate_without_tokens_is_an_error(tiny_models):
 
     lm = HFLM(pretrained=str(tiny_models["bos known"]), device="cpu")
     with pytest.raises(UserError, match=r"candidate '<s>': tokenizer .* leaves no token of it"):
-        tokens.count(lm, [Instance("loglikelihood", {"id": "x"}, ("", "<s>"), 0)])
+        answers.count(lm, [Instance("loglikelihood", {"id": "x"}, ("", "<s>"), 0)])
 
 
 def test_api_models_are_counted_with_their_own_tokenizer(tiny_models):
@@ -207,7 +207,7 @@ def test_api_models_are_counted_with_their_own_tokenizer(tiny_models):
     lm.tokenizer_backend, lm.add_bos_token, lm.max_length = "huggingface", False, 100
     lm.custom_prefix_token_id = None
     requests = [("", "The cook came."), ("A cook came.", " He ate."), ("Go on:\n", "He ate.")]
-    counts, unit = tokens.count(lm, [Instance("loglikelihood", {"id": "x"}, r, 0) for r in requests])
+    counts, unit = answers.count(lm, [Instance("loglikelihood", {"id": "x"}, r, 0) for r in requests])
     assert unit == f"tokens of {tiny_models['llama 2']}"
     seen = []
     for context, continuation in requests:
@@ -221,7 +221,7 @@ def test_api_models_are_counted_with_their_own_tokenizer(tiny_models):
     assert counts == seen
     lm.tokenizer, lm.tokenizer_backend = None, None
     with pytest.raises(UserError, match="tokenizer=NAME"):
-        tokens.count(lm, [Instance("loglikelihood", {"id": "x"}, requests[0], 0)])
+        answers.count(lm, [Instance("loglikelihood", {"id": "x"}, requests[0], 0)])
 
 
 class ChatApi:
@@ -238,7 +238,7 @@ class ChatApi:
 
 def test_a_model_without_log_likelihoods_is_one_line():
     with pytest.raises(UserError, match="ChatApi gives no log-likelihoods"):
-        tokens.count(ChatApi(), [])
+        answers.count(ChatApi(), [])
 
 
 class Jumbled(ChatApi):
@@ -253,7 +253,7 @@ def test_a_model_whose_requests_cannot_be_matched_is_refused():
 
     instances = [Instance("loglikelihood", {"id": "x"}, ("", text), i) for i, text in enumerate("ab")]
     with pytest.raises(UserError, match="cannot be known"):
-        tokens.count(Jumbled(), instances)
+        answers.count(Jumbled(), instances)
 
 
 def test_without_tokens_bytes_are_counted_and_it_is_said(caplog):
@@ -262,5 +262,5 @@ def test_without_tokens_bytes_are_counted_and_it_is_said(caplog):
     instances = [
         Instance("loglikelihood", {"id": "x"}, request, 0) for request in (("", "Müll"), ("A.", " ab"))
     ]
-    assert tokens.count(object(), instances) == ([5, 2], "utf-8 bytes")
+    assert answers.count(object(), instances) == ([5, 2], "utf-8 bytes")
     assert "normalised by UTF-8 bytes" in caplog.text

@@ -8,6 +8,7 @@ from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
 from lm_eval_stereoset.cli import main as stereoset
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.harness import closing
 from lm_eval_stereoset.report import inputs, names
 from lm_eval_stereoset.report.model_run import Run
 
@@ -60,8 +61,8 @@ def test_arguments_can_name_model_and_language(tmp_path):
 
 
 def test_local_paths_of_models_become_short_and_hub_ids_stay():
-    assert names.model_name("/data/models/tiny") == "tiny"
-    assert names.model_name("org/model") == "org/model"
+    assert closing.model_name("/data/models/tiny") == "tiny"
+    assert closing.model_name("org/model") == "org/model"
 
 
 def test_variants_tell_runs_of_one_model_apart_only_where_needed():

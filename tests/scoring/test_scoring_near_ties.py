@@ -11,12 +11,12 @@ from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import (
     CandidateScore,
     Settings,
+    is_near_tie,
     load,
     next_sentence,
     score,
     score_with,
 )
-from lm_eval_stereoset.scoring.near_ties import is_near_tie
 
 
 def triple(*logs, tokens=1):

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from lm_eval_stereoset.stats import paired
-from lm_eval_stereoset.stats.bootstrap import draw
+from lm_eval_stereoset.stats.bootstrap import cluster_sums, draw
 from lm_eval_stereoset.stats.statistic import (
     Statistic,
-    cluster_sums,
     contributions,
     mean_over_clusters,
     observed,

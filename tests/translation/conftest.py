@@ -15,7 +15,7 @@ from translation_stand_in import KEY, StandIn, pseudo
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
 from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data.lines import write_examples
+from lm_eval_stereoset.files import write_examples
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from stereoset_translation.source import translated_columns
 from translation_examples import english_examples, unique_strings
 from translation_stand_in import pseudo
 
-from lm_eval_stereoset.data.lines import write_examples
+from lm_eval_stereoset.files import write_examples
 from lm_eval_stereoset.scoring.questions import BLANK
 
 FAST = ("--timeout", "0.5", "--attempts", "4", "--concurrency", "6")

@@ -19,8 +19,8 @@ from translation_examples import english_examples
 from translation_stand_in import pseudo
 
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import write_examples
 
 BOUNDED = settings(
     max_examples=60,

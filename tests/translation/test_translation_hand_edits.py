@@ -12,7 +12,7 @@ from translation_examples import english_examples
 from translation_review_folder import LOST, correct, repaired
 
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
-from lm_eval_stereoset.data.lines import write_examples
+from lm_eval_stereoset.files import write_examples
 
 
 def test_edit_in_the_file_itself_survives_too(work, translate, tmp_path):

@@ -11,7 +11,7 @@ from translation_review_folder import LOST, correct, repaired
 
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
 from lm_eval_stereoset.cli import main
-from lm_eval_stereoset.data.lines import write_examples
+from lm_eval_stereoset.files import write_examples
 
 KILLED = 9
 

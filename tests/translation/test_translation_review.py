@@ -13,7 +13,7 @@ from translation_examples import english_examples
 from translation_review_folder import FORMULA, LOST, correct, repaired
 
 from lm_eval_stereoset.benchmarks.stereoset.example import read_examples
-from lm_eval_stereoset.data.lines import write_examples
+from lm_eval_stereoset.files import write_examples
 from lm_eval_stereoset.scoring.questions import BLANK
 
 

@@ -13,8 +13,8 @@ from translation_stand_in import pseudo
 
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.data import adding
-from lm_eval_stereoset.data.lines import write_examples
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import write_examples
 
 SWAP = {"stereotype": "anti-stereotype", "anti-stereotype": "stereotype", "unrelated": "unrelated"}
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import Example, parse_example
 from lm_eval_stereoset.data import adding, store
-from lm_eval_stereoset.data.lines import encoded, iter_lines
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import parse_json
+from lm_eval_stereoset.files import encoded, iter_lines, parse_json
 from stereoset_translation.checks import KINDS, NEVER, problems
 from stereoset_translation.folder import Folder
 

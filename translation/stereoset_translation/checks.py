@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lm_eval_stereoset.benchmarks.stereoset.census import has_invisible
 from lm_eval_stereoset.benchmarks.stereoset.example import Example
-from lm_eval_stereoset.data.lines import damage, visible
+from lm_eval_stereoset.data.fields import damage, visible
 from lm_eval_stereoset.scoring.questions import BLANK
 from stereoset_translation.columns import rebuilt, target_missing, texts
 from stereoset_translation.sheet import ERROR_VALUE

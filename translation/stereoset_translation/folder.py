@@ -21,9 +21,8 @@ from typing import Any
 
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.data import together
-from lm_eval_stereoset.data.lines import encoded, iter_lines
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import parse_json, read_json
+from lm_eval_stereoset.files import encoded, iter_lines, parse_json, read_json
 from stereoset_translation.columns import fingerprint
 from stereoset_translation.lenient import read_translated
 from stereoset_translation.lock import locked

@@ -5,9 +5,9 @@ from typing import Any
 
 from lm_eval_stereoset.benchmarks.stereoset.example import Example, parse_example
 from lm_eval_stereoset.benchmarks.stereoset.facts import refuse_other_facts
-from lm_eval_stereoset.data.lines import Uniqueness, damage, iter_lines, visible
+from lm_eval_stereoset.data.fields import damage, visible
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import parse_json
+from lm_eval_stereoset.files import Uniqueness, iter_lines, parse_json
 from lm_eval_stereoset.scoring.questions import BLANK
 from stereoset_translation.columns import names, put
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lm_eval_stereoset.data.lines import damage, visible
+from lm_eval_stereoset.data.fields import damage, visible
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import atomic_write, read_bytes
 

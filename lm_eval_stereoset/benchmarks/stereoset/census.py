@@ -8,9 +8,8 @@ from pathlib import Path
 
 from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, Example, guess_split, parse_example
 from lm_eval_stereoset.benchmarks.stereoset.facts import complaint, differences, is_stereoset
-from lm_eval_stereoset.data.lines import Uniqueness, iter_lines
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import parse_json, sha256_of
+from lm_eval_stereoset.files import Uniqueness, iter_lines, parse_json, sha256_of
 from lm_eval_stereoset.scoring.questions import BLANK
 
 # BLANK with a letter, digit or quotation mark on one of its sides is part of a longer word.

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lm_eval_stereoset.data.lines import iter_lines, object_of, only, read_lines, text_of
+from lm_eval_stereoset.data.fields import object_of, only, text_of
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import parse_json
+from lm_eval_stereoset.files import iter_lines, parse_json, read_lines
 from lm_eval_stereoset.scoring import questions
 from lm_eval_stereoset.scoring.questions import BLANK, Question
 
