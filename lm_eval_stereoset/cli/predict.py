@@ -34,7 +34,7 @@ class Scorer(NamedTuple):
 
 def make_parser() -> argparse.ArgumentParser:
     from lm_eval_stereoset.benchmarks import names
-    from lm_eval_stereoset.scoring.types import CASES
+    from lm_eval_stereoset.scoring.questions import CASES
 
     parser = argparse.ArgumentParser(
         prog="stereoset predict",

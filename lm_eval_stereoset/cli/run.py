@@ -48,9 +48,9 @@ def main(argv: Sequence[str]) -> int:
     from lm_eval_stereoset.harness.identified import identified
 
     is_first = int(os.environ.get("RANK", "0")) == 0
-    with Saving(settings.get("output_path") if is_first else None) as saving:
+    with identified(), Saving(settings.get("output_path") if is_first else None) as saving:
         try:
-            with identified(), quiet(), table_of(None if full_table else closing.without_ours) as printed:
+            with quiet(), table_of(None if full_table else closing.without_ours) as printed:
                 cli.execute(args)
         except Exception as error:  # looked at, and raised again unless it is known to be the user's mistake
             message = mistakes.explain(error, settings)

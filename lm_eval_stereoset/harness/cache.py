@@ -19,8 +19,7 @@ from typing import Any
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_special
 from lm_eval_stereoset.scoring.identity import fingerprint
-from lm_eval_stereoset.scoring.questions import Question
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores
+from lm_eval_stereoset.scoring.questions import CandidateScore, Question, Scores
 
 logger = logging.getLogger(__name__)
 

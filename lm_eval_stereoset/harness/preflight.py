@@ -135,13 +135,14 @@ def _check_checkpoint(settings: Mapping[str, Any], model_args: Mapping[str, Any]
         path = model_args.get(key)
         if isinstance(path, str) and path.startswith(("/", ".", "~")) and not Path(path).exists():
             raise UserError(f"{path}: no such folder ({key})")  # the hub's complaint about a path is no help
-    check_dtype(model_args.get("dtype"))
+    if model != OURS:  # which says the rest itself
+        check_dtype(model_args.get("dtype"))
     if model_args.get("gguf_file"):
         if importlib.util.find_spec("gguf") is None:
             raise missing_package("gguf", f"the GGUF file {model_args['gguf_file']}")
         return  # reading its config takes as long as reading the model
     if model == OURS:
-        return  # says all of this itself
+        return
     if settings.get("device") and ":" not in settings["device"]:
         check_device(settings["device"])  # of cuda:0 and its like the harness falls back to the CPU by itself
     from transformers import AutoConfig

@@ -18,8 +18,17 @@ from itertools import pairwise
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.questions import KINDS, Question, names_of, texts_of
-from lm_eval_stereoset.scoring.types import CASES, RATIOS, CandidateScore, Scores, Settings
+from lm_eval_stereoset.scoring.questions import (
+    CASES,
+    KINDS,
+    RATIOS,
+    CandidateScore,
+    Question,
+    Scores,
+    Settings,
+    names_of,
+    texts_of,
+)
 
 logger = logging.getLogger(__name__)
 

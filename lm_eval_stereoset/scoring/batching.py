@@ -9,7 +9,7 @@ import torch
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.cpu_linear import fast_linear
-from lm_eval_stereoset.scoring.types import Settings
+from lm_eval_stereoset.scoring.questions import Settings
 
 logger = logging.getLogger(__name__)
 

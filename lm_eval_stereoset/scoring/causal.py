@@ -16,8 +16,16 @@ import numpy as np
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import check_lengths, max_positions
 from lm_eval_stereoset.scoring.prefix_tree import Ids, next_token_log_probabilities
-from lm_eval_stereoset.scoring.questions import Question, flat, names_of, with_final_dot
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
+from lm_eval_stereoset.scoring.questions import (
+    CandidateScore,
+    Question,
+    Scores,
+    Settings,
+    by_question,
+    flat,
+    names_of,
+    with_final_dot,
+)
 
 START_TEXT = "<|endoftext|>"  # what the authors' program feeds as start, whatever the tokenizer makes of it
 

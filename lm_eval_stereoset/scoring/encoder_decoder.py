@@ -14,7 +14,7 @@ import torch
 from lm_eval_stereoset.scoring.batching import pad, plan_batches, run_batches, token_budget
 from lm_eval_stereoset.scoring.fused import fused_activations
 from lm_eval_stereoset.scoring.head import GatheredHead, HeadReader
-from lm_eval_stereoset.scoring.types import Settings
+from lm_eval_stereoset.scoring.questions import Settings
 
 Ids = tuple[int, ...]
 

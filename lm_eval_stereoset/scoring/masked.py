@@ -27,10 +27,19 @@ from lm_eval_stereoset.scoring.batching import (
     run_batches,
 )
 from lm_eval_stereoset.scoring.head import GatheredHead
-from lm_eval_stereoset.scoring.questions import BLANK, Question, flat, names_of, requests_of
+from lm_eval_stereoset.scoring.questions import (
+    BLANK,
+    CandidateScore,
+    Question,
+    Scores,
+    Settings,
+    by_question,
+    flat,
+    names_of,
+    requests_of,
+)
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
 from lm_eval_stereoset.scoring.text import tokenise
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
 
 TEXTS_AT_ONCE = 1024  # for pseudo-log-likelihoods: bounds the inputs, one a token, held in memory
 

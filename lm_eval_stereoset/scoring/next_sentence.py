@@ -15,9 +15,8 @@ import torch
 
 from lm_eval_stereoset.scoring.batching import distinct, max_positions, run_batches
 from lm_eval_stereoset.scoring.nsp_model import NSPModel
-from lm_eval_stereoset.scoring.questions import Question, flat
+from lm_eval_stereoset.scoring.questions import CandidateScore, Question, Scores, Settings, by_question, flat
 from lm_eval_stereoset.scoring.reading import head_reads_nothing
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
 
 BERT_FOLLOWS = 0  # class of BERT's head
 

@@ -18,7 +18,7 @@ import torch
 from lm_eval_stereoset.scoring.batching import pad, run_batches
 from lm_eval_stereoset.scoring.fused import fused_activations
 from lm_eval_stereoset.scoring.head import HeadReader
-from lm_eval_stereoset.scoring.types import Settings
+from lm_eval_stereoset.scoring.questions import Settings
 
 logger = logging.getLogger(__name__)
 

@@ -25,10 +25,19 @@ from lm_eval_stereoset.scoring.batching import check_lengths, distinct, max_posi
 from lm_eval_stereoset.scoring.checkpoint import decoder_start_token
 from lm_eval_stereoset.scoring.encoder_decoder import Ids, Query, decoder_log_probabilities
 from lm_eval_stereoset.scoring.masked import blank_spans, clean_up, log_mean
-from lm_eval_stereoset.scoring.questions import BLANK, Question, flat, names_of, with_final_dot
+from lm_eval_stereoset.scoring.questions import (
+    BLANK,
+    CandidateScore,
+    Question,
+    Scores,
+    Settings,
+    by_question,
+    flat,
+    names_of,
+    with_final_dot,
+)
 from lm_eval_stereoset.scoring.reading import logits_at
 from lm_eval_stereoset.scoring.text import Tokenised, tokenise
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
 
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")  # the second for the few contexts with two gaps
 NOT_READ = -1  # in the place of a token that is still to be computed

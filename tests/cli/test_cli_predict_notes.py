@@ -17,7 +17,7 @@ from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOS
 from lm_eval_stereoset.cli import main, predict, predict_notes
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.types import CandidateScore
+from lm_eval_stereoset.scoring.questions import CandidateScore
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = 28  # in the sample's intra split

@@ -204,7 +204,7 @@ def test_a_masked_model_takes_any_multiple_choice_task_by_pseudo_likelihood(
     checkpoints, evaluate, other_task
 ):
     from lm_eval_stereoset.scoring.masked import pseudo_log_likelihoods
-    from lm_eval_stereoset.scoring.types import Settings
+    from lm_eval_stereoset.scoring.questions import Settings
 
     found = evaluate(checkpoints["masked"], ["sky"], more_tasks=[other_task], log_samples=True)
     first = found["samples"]["sky"][0]["filtered_resps"]

@@ -10,8 +10,8 @@ from scoring_tiny import causal_model
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import batching, cpu_linear
+from lm_eval_stereoset.scoring.questions import CandidateScore, Settings
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
-from lm_eval_stereoset.scoring.types import CandidateScore, Settings
 
 CPU = torch.device("cpu")
 

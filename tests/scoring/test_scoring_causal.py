@@ -26,7 +26,7 @@ from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import causal, prefix_tree
 from lm_eval_stereoset.scoring.head import HeadReader
-from lm_eval_stereoset.scoring.types import CASES, Settings
+from lm_eval_stereoset.scoring.questions import CASES, Settings
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOS
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import load, masked, score
-from lm_eval_stereoset.scoring.types import Settings
+from lm_eval_stereoset.scoring.questions import Settings
 
 
 @pytest.fixture(scope="module")

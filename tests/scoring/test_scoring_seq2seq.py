@@ -28,7 +28,7 @@ from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import seq2seq
 from lm_eval_stereoset.scoring.encoder_decoder import Query, decoder_log_probabilities
-from lm_eval_stereoset.scoring.types import Settings
+from lm_eval_stereoset.scoring.questions import Settings
 
 GOLDEN = (("tiny-t5", "T5LM"), ("tiny-mt5", "mT5LM"))
 
