@@ -12,33 +12,35 @@ from typing import Any
 
 from lm_eval_stereoset.errors import UserError
 
-FULL_TABLE = "--full-table"
 # The harness's default is 1, which is slow. Used where neither the command line nor --config names a size.
 BATCH_SIZES = {"hf": "16", "hf-auto": "16", "huggingface": "16", "stereoset-hf": "auto"}
-OWN_HELP = f"""\
-usage: stereoset run --model MODEL --model_args ARGS --tasks TASKS [options]
 
-stereoset run takes all flags of lm_eval, listed below, and one of its own:
-  {FULL_TABLE}  also print the harness's table with every metric of every task
-"""
+
+def make_parser() -> argparse.ArgumentParser:
+    """Our own flags, and the help that comes before the harness's."""
+    from lm_eval_stereoset.cli import run_help
+
+    return run_help.make_parser()
 
 
 def main(argv: Sequence[str]) -> int:
+    own, argv = make_parser(), list(argv)
+    if not argv or {"-h", "--help"} & set(argv):
+        print(f"{own.format_help()}\nAll other options are lm_eval's own:\n")
     from lm_eval._cli import HarnessCLI
 
+    from lm_eval_stereoset.cli.run_help import FULL_TABLE
     from lm_eval_stereoset.harness import closing, mistakes, preflight
     from lm_eval_stereoset.harness.printing import table_of
     from lm_eval_stereoset.harness.quiet import quiet
     from lm_eval_stereoset.harness.saving import Saving
 
-    share_logging()
-    if {"-h", "--help"} & set(argv):
-        print(OWN_HELP)
     full_table = FULL_TABLE in argv
     argv = [argument for argument in argv if argument != FULL_TABLE]
     cli = HarnessCLI()
     sys.argv = ["stereoset", "run", *argv]  # where the harness reads its arguments
-    args = cli.parse_args()
+    args = cli.parse_args()  # --help ends here
+    share_logging()
     register_models()
     settings = merged_settings(args)
     args.include_path = merged_include_paths(args, settings)
