@@ -8,9 +8,12 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
+
+if TYPE_CHECKING:
+    from lm_eval._cli import HarnessCLI
 
 # The harness's default is 1, which is slow. Used where neither the command line nor --config names a size.
 BATCH_SIZES = {"hf": "16", "hf-auto": "16", "huggingface": "16", "stereoset-hf": "auto"}
@@ -30,10 +33,8 @@ def main(argv: Sequence[str]) -> int:
     from lm_eval._cli import HarnessCLI
 
     from lm_eval_stereoset.cli.run_help import FULL_TABLE
-    from lm_eval_stereoset.harness import closing, mistakes, preflight
-    from lm_eval_stereoset.harness.printing import table_of
-    from lm_eval_stereoset.harness.quiet import quiet
-    from lm_eval_stereoset.harness.saving import Saving
+    from lm_eval_stereoset.harness import preflight
+    from lm_eval_stereoset.harness.quiet import without_repetition
 
     full_table = FULL_TABLE in argv
     argv = [argument for argument in argv if argument != FULL_TABLE]
@@ -46,8 +47,18 @@ def main(argv: Sequence[str]) -> int:
     args.include_path = merged_include_paths(args, settings)
     if "batch_size" not in settings and settings["model"] in BATCH_SIZES:
         args.batch_size = BATCH_SIZES[settings["model"]]
-    preflight.check(settings)
+    with without_repetition():
+        preflight.check(settings)
+        return evaluate(cli, args, settings, full_table)
+
+
+def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, Any], full_table: bool) -> int:
+    """Lets the harness run, then prints the closing lines."""
+    from lm_eval_stereoset.harness import closing, mistakes
     from lm_eval_stereoset.harness.identified import identified
+    from lm_eval_stereoset.harness.printing import table_of
+    from lm_eval_stereoset.harness.quiet import quiet
+    from lm_eval_stereoset.harness.saving import Saving
 
     is_first = int(os.environ.get("RANK", "0")) == 0
     closing.loaded.clear()
