@@ -8,9 +8,12 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
+
+if TYPE_CHECKING:
+    from lm_eval._cli import HarnessCLI
 
 FULL_TABLE = "--full-table"
 # The harness's default is 1, which is slow. Used where neither the command line nor --config names a size.
@@ -26,10 +29,8 @@ stereoset run takes all flags of lm_eval, listed below, and one of its own:
 def main(argv: Sequence[str]) -> int:
     from lm_eval._cli import HarnessCLI
 
-    from lm_eval_stereoset.harness import closing, mistakes, preflight
-    from lm_eval_stereoset.harness.printing import table_of
-    from lm_eval_stereoset.harness.quiet import quiet
-    from lm_eval_stereoset.harness.saving import Saving
+    from lm_eval_stereoset.harness import preflight
+    from lm_eval_stereoset.harness.quiet import without_repetition
 
     share_logging()
     if {"-h", "--help"} & set(argv):
@@ -44,8 +45,18 @@ def main(argv: Sequence[str]) -> int:
     args.include_path = merged_include_paths(args, settings)
     if "batch_size" not in settings and settings["model"] in BATCH_SIZES:
         args.batch_size = BATCH_SIZES[settings["model"]]
-    preflight.check(settings)
+    with without_repetition():
+        preflight.check(settings)
+        return evaluate(cli, args, settings, full_table)
+
+
+def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, Any], full_table: bool) -> int:
+    """Lets the harness run, then prints the closing lines."""
+    from lm_eval_stereoset.harness import closing, mistakes
     from lm_eval_stereoset.harness.identified import identified
+    from lm_eval_stereoset.harness.printing import table_of
+    from lm_eval_stereoset.harness.quiet import quiet
+    from lm_eval_stereoset.harness.saving import Saving
 
     is_first = int(os.environ.get("RANK", "0")) == 0
     closing.loaded.clear()
