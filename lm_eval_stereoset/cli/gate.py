@@ -87,10 +87,8 @@ def main(argv: Sequence[str]) -> int:
     else:
         print(showing.to_text(judgements))
         print("".join(f"note: {note}\n" for note in notes), end="", file=sys.stderr)
-    if args.github:
-        report_to_github(
-            showing.to_annotations(judgements), showing.to_markdown(judgements, notes), args.json
-        )
+    if args.github:  # it reads annotations from both outputs; JSON must stay alone on its own
+        print("\n".join(showing.to_annotations(judgements)), file=sys.stderr if args.json else sys.stdout)
     return code
 
 
