@@ -16,6 +16,8 @@ COMMANDS = {
     "predict": ("lm_eval_stereoset.cli.predict", "write every candidate's score to a file, without the harness"),
     "score": ("lm_eval_stereoset.cli.score", "the metrics of a file of predictions or of logged samples"),
     "report": ("lm_eval_stereoset.cli.report", "one page, tables and figures from any number of results"),
+    "compare": ("lm_eval_stereoset.cli.compare", "a base model against others: paired differences, intervals, tests"),
+    "gate": ("lm_eval_stereoset.cli.gate", "pass or fail: results against limits, for a build or a release"),
     "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
     "translate": ("stereoset_translation.cli", "bring StereoSet into a new language"),
     "nsp": ("nsp_finetune.cli", "fine-tune models for next-sentence prediction, as `python -m nsp_finetune`"),
