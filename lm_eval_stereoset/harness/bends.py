@@ -4,7 +4,6 @@ replaced       one of its functions is another one while a block runs; everythin
 asking_model   a task learns which model asks for its requests, which `evaluate` does not tell it
 quiet          what it logs before it starts is cut to what a user can act on: for five languages, some fifty lines
 table_of       what it prints as its own table: which part of the results, and which metrics first
-Saving         whether it can save its results is known before it runs, and whether it has, afterwards
 
 Each place has a test that fails when a version of the harness moves it (tests/harness/test_quiet.py,
 test_closing_table.py, test_task_class.py). What a cache and a results file hold is bent in identified.py.
@@ -16,13 +15,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from lm_eval_stereoset import benchmarks
-from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.harness.preflight import refuse_unwritable
 
 logger = logging.getLogger(__name__)
 
@@ -84,6 +79,21 @@ SAMPLE = ("lm_eval_stereoset.data.store", "using the bundled sample")
 UNDEFINED = ("lm_eval_stereoset.harness.aggregation", "are undefined (NaN) with")
 
 
+class Once(logging.Filter):
+    """Drops what one handler has shown before in the same words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: set[tuple[str, str]] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.name, record.getMessage()
+        if record.levelno > logging.WARNING or message not in self.shown:
+            self.shown.add(message)
+            return True
+        return False
+
+
 class Quiet(logging.Filter):
     """Drops what is not needed; says once what would be said for every task or every kind of bias."""
 
@@ -120,8 +130,7 @@ def quiet() -> Iterator[None]:
     from lm_eval import evaluator
     from lm_eval.loggers.utils import get_commit_from_path
 
-    harness = logging.getLogger("lm_eval")
-    handlers = [] if harness.isEnabledFor(logging.DEBUG) else list(harness.handlers)
+    handlers = _handlers_of("lm_eval")
     one = Quiet()
     git_hash = evaluator.get_git_commit_hash
 
@@ -137,6 +146,26 @@ def quiet() -> Iterator[None]:
         for handler in handlers:
             handler.removeFilter(one)
         one.say_undefined()
+
+
+@contextmanager
+def without_repetition() -> Iterator[None]:
+    """While it is open, no warning is shown twice: a model's config, say, is read several times and warns each time."""
+    filters = [(handler, Once()) for handler in {*_handlers_of("lm_eval"), *_handlers_of("transformers")}]
+    for handler, once in filters:
+        handler.addFilter(once)
+    try:
+        yield
+    finally:
+        for handler, once in filters:
+            handler.removeFilter(once)
+
+
+def _handlers_of(library: str) -> list[logging.Handler]:
+    """None where the user wants to see everything."""
+    if logging.getLogger("lm_eval").isEnabledFor(logging.DEBUG):
+        return []
+    return list(logging.getLogger(library).handlers)
 
 
 def git_answers() -> bool:
@@ -215,70 +244,3 @@ def in_order(results: Results, task: str, values: Mapping[str, Any]) -> Mapping[
         return values
     main = {metric.name for metric in benchmarks.find(name).main}
     return {Ranked.of(key, main): value for key, value in values.items()}
-
-
-# Its files
-
-TRACKER = "lm_eval.loggers.evaluation_tracker"
-FAILED = "Could not save"
-
-
-class Saving(logging.Handler):
-    """Open while the harness runs: refuses an output path that cannot be written; `check` afterwards.
-
-    The harness finds out after hours of scoring, logs "Could not save results aggregated" and ends with exit code 0.
-    """
-
-    def __init__(self, output_path: Any):
-        super().__init__(logging.INFO)
-        self.output_path = None if output_path is None else Path(output_path)
-        self.failures: list[str] = []
-        self.before: set[Path] = set()
-
-    @property
-    def folder(self) -> Path:
-        """NAME.json means files beside it, NAME_<time>.json; anything else is a folder."""
-        return self.output_path.parent if self.output_path.suffix == ".json" else self.output_path
-
-    def __enter__(self) -> "Saving":
-        if self.output_path is not None:
-            refuse_unwritable(self.folder, f"--output_path {self.output_path}")
-            self.before = self._files()
-            logging.getLogger(TRACKER).addHandler(self)
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        logging.getLogger(TRACKER).removeHandler(self)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        message = record.getMessage()
-        if message.startswith(FAILED):
-            self.failures.append(message)
-        elif self.failures and record.levelno == logging.INFO and "Error" in message:
-            self.failures[-1] += f" ({message})"  # the harness says the reason in a second message
-
-    def check(self, samples: bool) -> None:
-        """Raises unless results, and samples if they were asked for, lie in the folder."""
-        if self.output_path is None:
-            return
-        new = {path.suffix for path in self._files() - self.before}
-        lost = list(self.failures) or [
-            f"no {what} were written"
-            for what, suffix in (("results", ".json"), ("samples", ".jsonl"))
-            if suffix not in new and (samples or suffix == ".json")
-        ]
-        if lost:
-            raise UserError(
-                f"--output_path {self.output_path}: {'; '.join(lost)}; the table above is all that is left of this run"
-            )
-
-    def report_paths(self) -> list[Path]:
-        """What `stereoset report` takes to show this run: the folder, or the files that were written as NAME.json."""
-        if self.output_path is None:
-            return []
-        if self.output_path.suffix != ".json":
-            return [self.output_path]
-        return sorted(path for path in self._files() - self.before if path.suffix == ".json")
-
-    def _files(self) -> set[Path]:
-        return {path for suffix in ("json", "jsonl") for path in self.folder.rglob(f"*.{suffix}")}
