@@ -1,6 +1,6 @@
 # make demo   a real model on the bundled sample in five languages: tables and a report page
 # make test   all tests
-# make lint   ruff
+# make lint   ruff and mypy
 # Both of the first two install what they need into .venv, on a machine with Python 3.10 to 3.13.
 
 PYTHON ?= python3
@@ -42,6 +42,7 @@ chromium:
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m mypy
 
 clean:
-	rm -rf $(VENV) results .pytest_cache .ruff_cache
+	rm -rf $(VENV) results .pytest_cache .ruff_cache .mypy_cache

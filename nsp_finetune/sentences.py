@@ -8,7 +8,7 @@ import os
 import struct
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -60,7 +60,7 @@ def split_article(splitter: Any, text: str) -> list[str]:
 
 def split_articles(
     articles: Iterable[Article], language: str, workers: int
-) -> Iterator[tuple[str, list[str]]]:
+) -> Generator[tuple[str, list[str]], None, None]:
     """(id, sentences) in the order of the articles, however many processes split them."""
     load_splitter(language)  # fails here, not in a worker
     chunks = _chunks(articles)
