@@ -146,6 +146,7 @@ class Benchmark:
     cluster: str = "cluster"  # what a cluster is called
     group: str = "group"  # what a group is called
     legend: str = ""  # one line below tables
+    asks: str = ""  # what it finds out, as a question: in --help and `stereoset ls`
 
     @property
     def statistics(self) -> dict[str, Statistic]:
