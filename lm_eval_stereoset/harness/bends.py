@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from lm_eval_stereoset import benchmarks
@@ -48,7 +49,7 @@ def asking_model() -> Any | None:
     yet the count of scored tokens, the record of what was computed and the refusal of unsuitable models all depend
     on it. So the model is read from the harness's own frame. Where it is not found, tasks refuse to run.
     """
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if (frame.f_globals.get("__name__"), frame.f_code.co_name) == CALLER:
             return without_cache(frame.f_locals.get("lm"))
@@ -103,13 +104,14 @@ class Quiet(logging.Filter):
         self.undefined: dict[str, dict[str, None]] = {}  # what: where, in the order in which they came
 
     def filter(self, record: logging.LogRecord) -> bool:
+        about = record.args if isinstance(record.args, tuple) else ()
         if is_one_of(record, (SAMPLE,)):
             if not self.sample_said:
                 self.sample_said = True
-                logger.warning("using the bundled sample, not %s", record.args[2])
+                logger.warning("using the bundled sample, not %s", about[2])
             return False
         if is_one_of(record, (UNDEFINED,)):
-            where, what, _ = record.args
+            where, what = str(about[0]), str(about[1])
             self.undefined.setdefault(what, {})[where] = None
             return False
         return record.levelno > logging.WARNING or not is_one_of(record, UNNEEDED)
@@ -232,7 +234,7 @@ def put_main_metrics_first() -> None:
         tasks = {task: in_order(results, task, values) for task, values in results.get(column, {}).items()}
         return theirs({**results, column: tasks}, column, *rest, **options)
 
-    make_table.main_metrics_first = True
+    vars(make_table)["main_metrics_first"] = True
     utils.make_table = make_table
 
 

@@ -86,7 +86,7 @@ class BenchmarkTask(ConfigurableTask):
         # `class` is how the YAML names this class; the harness's TaskConfig does not know it
         super().__init__(config={key: value for key, value in config.items() if key != "class"})
         self._metric_fn_list = dict.fromkeys(metrics)
-        self._metric_fn_kwargs = {name: {} for name in metrics}
+        self._metric_fn_kwargs: dict[str, dict[str, Any]] = {name: {} for name in metrics}
         self._aggregation_list = aggregations(self.benchmark, self.splits)
         self._higher_is_better = higher_is_better
         put_main_metrics_first()

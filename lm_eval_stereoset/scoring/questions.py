@@ -21,8 +21,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from lm_eval_stereoset.errors import UserError
+
+# What is passed around as a transformers PreTrainedModel and PreTrainedTokenizerBase. Their attributes differ from
+# architecture to architecture, and transformers makes many of them up at run time: a type checker cannot know them.
+Model = Any
+Tokenizer = Any
 
 BLANK = "BLANK"  # the gap in the context of a question of the kind "fill"
 KINDS = ("fill", "follow", "whole")
@@ -37,6 +43,13 @@ class Candidate:
     id: str
     sentence: str
     word: str | None = None  # what fills BLANK; kind "fill" only
+
+    @property
+    def filler(self) -> str:
+        """The word of a candidate of the kind "fill", which always has one."""
+        if self.word is None:
+            raise ValueError(f"candidate {self.id} has no word that could fill {BLANK}")
+        return self.word
 
 
 @dataclass(frozen=True, slots=True)
