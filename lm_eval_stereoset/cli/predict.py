@@ -91,6 +91,11 @@ def main(argv: Sequence[str]) -> int:
     if args.limit is not None and args.limit < 1:
         raise UserError(f"--limit {args.limit}: must be a number of examples")
     benchmark = find(args.benchmark)
+    if benchmark.words:
+        raise UserError(
+            f"-b {benchmark.name}: this command gives candidates a score, and no text is asked for; answers in words "
+            f"come from: stereoset run --tasks {benchmark.task_name(None, args.language)}"
+        )
     splits = chosen_splits(args.split, benchmark.splits)
     data = {split: store.load(benchmark, split, args.language, args.data) for split in splits}
     refuse_inputs(args, data.values())

@@ -84,6 +84,10 @@ class BenchmarkTask(ConfigurableTask):
                 found[instance.doc["split"], instance.doc["id"]].append(n)
             self.counts = dict(found)
             self.descriptions = {split: Description(PLAIN[kind], unit) for split, kind in kinds.items()}
+        self._describe()
+
+    def _describe(self) -> None:
+        """Writes how examples are scored into what the results file will hold."""
         for part in self._provenance():
             if part["split"] in self.descriptions:
                 part.update(self.descriptions[part["split"]]._asdict())
