@@ -11,6 +11,7 @@ from lm_eval_stereoset.errors import UserError
 
 if TYPE_CHECKING:
     from lm_eval_stereoset.benchmarks.declaration import Benchmark
+    from lm_eval_stereoset.benchmarks.stereoset.census import Census
 
 
 def main(argv: Sequence[str]) -> int | None:
@@ -152,7 +153,7 @@ def check(args: argparse.Namespace) -> int:
     return 1 if any(census.errors for census in taken) else 0
 
 
-def print_census(census, names: bool) -> None:
+def print_census(census: "Census", names: bool) -> None:
     from lm_eval_stereoset.benchmarks.stereoset.census import ODDITIES
     from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES
 
