@@ -109,7 +109,11 @@ def _language_number(benchmark: Benchmark, task: str) -> int:
 
 def group_names(benchmark: Benchmark) -> list[str]:
     files = task_files(benchmark)
-    found = [name[1:].removesuffix(".yaml") for name in files if name.startswith("_") and name != COMMON_FILE]
+    found = [
+        name[1:].removesuffix(".yaml")
+        for name in files
+        if name.startswith("_") and name not in COMMON_FILES.values()
+    ]
     return sorted(found, key=len)
 
 

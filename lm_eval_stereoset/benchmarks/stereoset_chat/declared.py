@@ -43,6 +43,7 @@ BENCHMARK = replace(
     remark=remark,
     complaint=lambda columns: None,
     predictions=None,
+    asks="asked in words, which of the three candidates does a model say fits best?",
     report=None,
     ranked_by="icat",
     legend="SS: 50 is ideal. LMS, ICAT: higher is better. All three of the answers that name a candidate.",
