@@ -174,17 +174,19 @@ def print_census(census: "Census", names: bool) -> None:
 
 
 def add(args: argparse.Namespace) -> None:
+    from lm_eval_stereoset.benchmarks import in_words
     from lm_eval_stereoset.data.adding import add as add_data
     from lm_eval_stereoset.harness.yaml_tasks import own_task_files, own_task_names
 
     benchmark = with_data(args.benchmark)
     added = add_data(benchmark, Path(args.folder), args.language, args.version, args.replace, own_task_files)
     tasks = own_task_names(benchmark, args.language)
+    in_chat = [task for one in in_words(benchmark) for task in own_task_names(one, args.language)]
     for d in added:
         print(f"{d.split}/{d.language}: {len(d.examples)} examples, version {d.provenance.version}")
     kept = [s for s in benchmark.splits if s not in {d.split for d in added}]
     if kept and len(tasks) > len(added):
         print(f"{kept[0]}/{args.language}: still the data added before; {tasks[-1]} pools it with the new")
     print(
-        f"tasks: {', '.join(tasks)}; try\n  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}"
+        f"tasks: {', '.join([*tasks, *in_chat])}; try\n  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}"
     )

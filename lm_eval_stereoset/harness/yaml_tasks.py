@@ -134,8 +134,7 @@ def own_languages(benchmark: Benchmark) -> list[str]:
 def own_task_names(benchmark: Benchmark, language: str) -> list[str]:
     """The tasks of a language that is in the data folder."""
     there = [split for split in benchmark.splits if file_of(benchmark, split, language).is_file()]
-    asking = (*benchmarks.in_words(benchmark), benchmark)
-    return [one.task_name(split, language) for one in asking for split in with_pooled(one, there)]
+    return [benchmark.task_name(split, language) for split in with_pooled(benchmark, there)]
 
 
 def refresh_own_tasks() -> None:
