@@ -5,8 +5,6 @@ The one in toy_benchmark.py is fetched from a folder, run with both kinds of mod
 
 import csv
 import json
-import logging
-import os
 import sys
 from functools import partial
 from pathlib import Path

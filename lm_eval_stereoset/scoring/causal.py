@@ -37,7 +37,7 @@ def score_sentence(model, tokenizer, questions: Sequence[Question], settings: Se
 
 
 def score_follow(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
-    contexts = [with_final_dot(question.context) for question, _ in flat(questions)]
+    contexts = [with_final_dot(question.context_of(candidate)) for question, candidate in flat(questions)]
     candidates = [candidate.sentence for _, candidate in flat(questions)]
     names = names_of(questions)
     full = _encode(tokenizer, [f"{a} {b}" for a, b in zip(contexts, candidates, strict=True)], settings.exact)
