@@ -171,6 +171,7 @@ class NSPModel(nn.Module):
             inputs["use_cache"] = False
         hidden = self.core(**inputs).last_hidden_state
         pooled = hidden[:, 0] if self.settings.family == "encoder" else mean_over_real(hidden, attention_mask)
+        assert self.head is not None  # only the seq2seq family, done above, answers with its vocabulary
         logits = self.head(pooled.to(next(self.head.parameters()).dtype)).float()
         return NSPOutput(logits, logits.logsumexp(dim=-1), logits.argmax(dim=-1))
 
@@ -321,7 +322,7 @@ def load_nsp_model(
     if settings is None:
         raise UserError(
             f'{folder}: not a next-sentence model (its config.json has no "{CONFIG_KEY}"); '
-            "`python -m nsp_finetune train` or `convert` makes one"
+            "`stereoset nsp train` or `convert` makes one"
         )
     core = _load_core(folder, settings.family, dtype, trust_remote_code)
     tokenizer = one_line(

@@ -29,6 +29,13 @@ class Candidate:
         None  # what it follows, where that is not the question's context; kind "follow" only
     )
 
+    @property
+    def filler(self) -> str:
+        """The word of a candidate of the kind "fill", which always has one."""
+        if self.word is None:
+            raise ValueError(f"candidate {self.id} has no word that could fill {BLANK}")
+        return self.word
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
