@@ -50,9 +50,9 @@ BENCHMARK = Benchmark(
     asks="does what a model says change when women become men, and men women?",
     licence="CC BY-SA 4.0 (derived from StereoSet)",
     caveat=(
-        "The triples are StereoSet's about gender, written in the United States, with the genders swapped by hand and by "
-        "rule; some twins are imperfect. S and D look at the largest 10 % of the differences, which chance alone puts "
-        "above 0. Small values show nothing about other sentences, nor about how a model behaves when it is used."
+        "The triples are StereoSet's about gender, written in the United States, with the genders swapped; some twins "
+        "are imperfect. S and D look at the largest 10 % of the differences, which chance alone puts above 0. Small "
+        "values show nothing about other sentences, nor about how a model behaves when it is used."
     ),
     legend="S, D: means of the largest 10 % of changes by swapping the genders, 0 is ideal. "
     "SS: 50 is ideal, before and after the swap.",
