@@ -9,6 +9,7 @@ from lm_eval_stereoset.errors import UserError
 MODULES = {
     "stereoset": "lm_eval_stereoset.benchmarks.stereoset.declared",
     "stereoset_chat": "lm_eval_stereoset.benchmarks.stereoset_chat.declared",
+    "genderswap": "lm_eval_stereoset.benchmarks.genderswap.declared",
 }
 _REGISTERED: dict[str, Benchmark] = {}
 

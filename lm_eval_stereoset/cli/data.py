@@ -187,6 +187,5 @@ def add(args: argparse.Namespace) -> None:
     kept = [s for s in benchmark.splits if s not in {d.split for d in added}]
     if kept and len(tasks) > len(added):
         print(f"{kept[0]}/{args.language}: still the data added before; {tasks[-1]} pools it with the new")
-    print(
-        f"tasks: {', '.join([*tasks, *in_chat])}; try\n  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}"
-    )
+    print(f"tasks: {', '.join([*tasks, *in_chat])}; try")
+    print(f"  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}")

@@ -16,7 +16,7 @@ import numpy as np
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
-from lm_eval_stereoset.benchmarks.evaluation import by_label, standard_errors, summarise
+from lm_eval_stereoset.benchmarks.evaluation import by_label, of_logarithms, standard_errors, summarise
 from lm_eval_stereoset.harness import closing
 from lm_eval_stereoset.stats.statistic import cluster_sums
 
@@ -54,7 +54,9 @@ def contributions(
     """{metric: what the example adds to it}, None where the example is not in the metric's subset."""
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"example {example.id}: the model's answer is not a finite number: {list(scores)}")
-    return contributions_of_row(benchmark, splits, example, by_label(benchmark, example, scores))
+    return contributions_of_row(
+        benchmark, splits, example, by_label(benchmark, example, of_logarithms(benchmark, scores))
+    )
 
 
 def contributions_of_row(

@@ -9,7 +9,7 @@ import numpy as np
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
-from lm_eval_stereoset.benchmarks.evaluation import Scored, by_label
+from lm_eval_stereoset.benchmarks.evaluation import Scored, by_label, of_logarithms
 from lm_eval_stereoset.chat.asking import Said
 from lm_eval_stereoset.data.lines import Uniqueness, iter_lines
 from lm_eval_stereoset.errors import UserError, short
@@ -54,7 +54,8 @@ def read_samples(path: Path | str) -> Samples:
             heard[split].append(chat_docs.said(benchmark, example, doc, _answers_of(sample, where), where))
             row = heard[split][-1].tally.row
         else:
-            row = by_label(benchmark, example, _scores_of(sample, doc, benchmark, where))
+            scores = of_logarithms(benchmark, _scores_of(sample, doc, benchmark, where))
+            row = by_label(benchmark, example, scores)
         rows[split].append((example, row))
         names.add(benchmark.name)
         languages.add(doc["language"])
