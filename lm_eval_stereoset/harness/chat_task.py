@@ -30,7 +30,8 @@ class ChatTask(BenchmarkTask):
         """One context per order, each with the chat template and system instruction, if there are some."""
         asked = range(len(doc["prompts"]))
         return [
-            super(ChatTask, self).fewshot_context(doc | {chat_docs.ASKED: i}, *args, **options) for i in asked
+            super(BenchmarkTask, self).fewshot_context(doc | {chat_docs.ASKED: i}, *args, **options)
+            for i in asked
         ]
 
     def construct_requests(self, doc: dict[str, Any], ctx: Sequence[Any], **options: Any) -> list[Instance]:

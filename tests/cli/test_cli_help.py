@@ -102,7 +102,7 @@ def test_ls_says_which_data_is_here(typed, own_data_folder, example_line, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["ls", "nothing"], "no benchmark 'nothing'; the benchmarks are stereoset, stereoset_chat"),
+        (["ls", "nothing"], f"no benchmark 'nothing'; the benchmarks are {', '.join(benchmarks.names())}"),
         (["ls", "-l", "xx"], "--language xx: there is no such; choose from en, de, fr, es, tr"),
     ],
 )
