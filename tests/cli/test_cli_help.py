@@ -42,7 +42,9 @@ def test_a_benchmark_that_is_declared_appears_in_every_help(typed, toy):
         assert STEREOSET.asks in out
         assert all(metric.title in out for metric in (*toy.main, *STEREOSET.main))
     _, names, _ = typed("ls", "--names")
-    assert set(names.split()) == {name for b in benchmarks.registered() for name in task_names(b) + group_names(b)}
+    assert set(names.split()) == {
+        name for b in benchmarks.registered() for name in task_names(b) + group_names(b)
+    }
 
 
 def test_the_help_of_run_says_what_is_ours_before_the_harnesss_flags(typed):
