@@ -62,9 +62,9 @@ def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, An
     from lm_eval_stereoset.harness.saving import Saving
 
     is_first = int(os.environ.get("RANK", "0")) == 0
-    with Saving(settings.get("output_path") if is_first else None) as saving:
+    with identified(), Saving(settings.get("output_path") if is_first else None) as saving:
         try:
-            with quiet(), identified(), table_of(None if full_table else closing.without_ours) as printed:
+            with quiet(), table_of(None if full_table else closing.without_ours) as printed:
                 cli.execute(args)
         except Exception as error:  # looked at, and raised again unless it is known to be the user's mistake
             message = mistakes.explain(error, settings)

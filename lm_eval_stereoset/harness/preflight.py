@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 OURS = "stereoset-hf"
 HF_MODELS = ("hf", "hf-auto", "huggingface", OURS)
 LOST_HEAD = ("mt5", "umt5")  # configs that say "tied" though their checkpoints hold a head of its own
-METADATA = ("data",)  # what our tasks understand
+METADATA = ("data", "orders")  # what our tasks understand
 
 
 def check(settings: Mapping[str, Any], benchmarks: tuple[str, ...]) -> None:
@@ -85,8 +85,8 @@ def _check_metadata(settings: Mapping[str, Any]) -> None:
         return
     if unknown := [key for key in metadata if key not in METADATA]:
         raise UserError(
-            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {', '.join(METADATA)} only "
-            "(data=sample, or data=FOLDER)"
+            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {' and '.join(METADATA)} only "
+            "(data=sample, or data=FOLDER; orders=1, 3 or 6 of the options in chat tasks)"
         )
 
 
@@ -218,4 +218,22 @@ def refuse_config(config: Any) -> None:
         raise UserError(
             f"{architecture_name(config)} is a masked language model, which the harness's `hf` cannot score; use "
             "--model stereoset-hf"
+        )
+
+
+def refuse_without_words(lm: Any, with_template: bool) -> None:
+    """For tasks that ask in words: models that say nothing, and a chat model that is not addressed as one."""
+    from lm_eval.models.huggingface import HFLM
+
+    if getattr(lm, "is_masked", False):
+        raise UserError(
+            "a masked or next-sentence model says nothing, so it cannot be asked in words; take the tasks without "
+            "`chat` in their names, such as stereoset_en"
+        )
+    if not isinstance(lm, HFLM) or with_template:
+        return
+    if getattr(getattr(lm, "tokenizer", None), "chat_template", None):
+        logger.warning(
+            "the model has a chat template, but --apply_chat_template was not given: it takes the question for a text "
+            "to go on with, and most answers will be unreadable"
         )

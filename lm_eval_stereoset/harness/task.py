@@ -16,11 +16,18 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.harness import aggregation
+from lm_eval_stereoset.harness import aggregation, chat_docs
 from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
 from lm_eval_stereoset.harness.answers import candidate_scores, count, own_count
 from lm_eval_stereoset.harness.bends import asking_model, put_main_metrics_first
-from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, benchmark_of, example_of_doc, example_to_doc
+from lm_eval_stereoset.harness.docs import (
+    FIRST_BENCHMARK,
+    SHOWN_CONTEXT,
+    benchmark_of,
+    example_of_doc,
+    example_to_doc,
+    requests_of_doc,
+)
 from lm_eval_stereoset.harness.preflight import refuse_lost_start, refuse_unsuitable
 from lm_eval_stereoset.scoring.describe import PLAIN, Description
 from lm_eval_stereoset.scoring.identity import versions
@@ -44,9 +51,12 @@ def load_docs(
     benchmark: str = FIRST_BENCHMARK,
     data: str | None = None,
     provenance: dict[str, Any] | None = None,
+    orders: Any = None,
     **_: Any,
 ) -> dict[str, Any]:
     """The task's `custom_dataset`. The harness passes the task's metadata, which holds --model_args too.
+
+    `orders`: in how many orders the options are shown, where the benchmark asks in words.
 
     `provenance` is the dict of that name in the task's metadata: filling it here puts it into the results file. How
     many examples were used and how they were scored is added by the task, once the model is known.
@@ -57,13 +67,19 @@ def load_docs(
     found = [store.load(declared, split, language, data) for split in splits]
     # Splits in turn, so that --limit keeps some of each.
     rounds = zip_longest(*(dataset.examples for dataset in found))
-    docs = [example_to_doc(declared, e, language) for examples in rounds for e in examples if e is not None]
+    examples = [e for of_each_split in rounds for e in of_each_split if e is not None]
+    docs = [example_to_doc(declared, e, language) for e in examples]
     origins = {
         d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
     }
     for doc in docs:
         doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
     about = {"benchmark": benchmark, "data": [d.describe() for d in found], "packages": versions()}
+    if declared.words:
+        words, count = chat_docs.settings(declared, language, orders)
+        about["asked"] = chat_docs.described(words, count)
+        for doc, example in zip(docs, examples, strict=True):
+            doc.update(chat_docs.questions(declared, example, words, count))
     if provenance is not None:
         provenance.update(about)
     loaded.append(about)
@@ -120,7 +136,8 @@ class BenchmarkTask(ConfigurableTask):
         refuse_unsuitable(lm)
         kinds = self._kinds()
         if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
-            self.descriptions = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
+            said = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
+            self.descriptions = {split: self.benchmark.said(one) for split, one in said.items()}
         else:
             refuse_lost_start(lm, [str(instance.args[0]) for instance in self.instances])
             counts, unit = count(lm, self.instances)
@@ -128,10 +145,38 @@ class BenchmarkTask(ConfigurableTask):
             for instance, n in zip(self.instances, counts, strict=True):
                 found[instance.doc["split"], instance.doc["id"]].append(n)
             self.counts = dict(found)
-            self.descriptions = {split: Description(PLAIN[kind], unit) for split, kind in kinds.items()}
+            self.descriptions = {
+                split: self.benchmark.said(Description(PLAIN[kind], unit)) for split, kind in kinds.items()
+            }
+        self._describe()
+
+    def _describe(self) -> None:
+        """Writes how examples are scored into what the results file will hold."""
         for part in self._provenance():
             if part["split"] in self.descriptions:
                 part.update(self.descriptions[part["split"]]._asdict())
+
+    # A document whose candidates follow several contexts: the harness asks for one text before all choices, so it is
+    # asked once for each context (0.4.13: build_all_requests hands what fewshot_context gives to construct_requests).
+
+    def fewshot_context(self, doc: dict[str, Any], *args: Any, **options: Any) -> Any:
+        contexts = dict.fromkeys(context for context, _ in requests_of_doc(doc))
+        if len(contexts) == 1:
+            return super().fewshot_context(doc, *args, **options)
+        return {
+            context: super(BenchmarkTask, self).fewshot_context(
+                doc | {SHOWN_CONTEXT: context}, *args, **options
+            )
+            for context in contexts
+        }
+
+    def construct_requests(self, doc: dict[str, Any], ctx: Any, **options: Any) -> Any:
+        if not isinstance(ctx, dict):
+            return super().construct_requests(doc, ctx, **options)
+        requests = super().construct_requests(doc, next(iter(ctx.values())), **options)
+        for request, (context, _) in zip(requests, requests_of_doc(doc), strict=True):
+            request.arguments = (ctx[context], *request.arguments[1:])
+        return requests
 
     def process_results(self, doc: dict[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
         own = [own_count(answer) for answer in results]

@@ -12,6 +12,7 @@ where the columns are (examples, ss, lms), is  of_totals(lambda n, ss, lms: 100 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class mean_over_clusters:
 class combination_of:
     """A function of the values of other statistics, such as a product of two means."""
 
-    function: Callable[..., np.ndarray]
+    function: Callable[..., Any]
     parts: tuple[Function, ...]
 
     def __call__(self, times: np.ndarray, sums: np.ndarray) -> np.ndarray:
