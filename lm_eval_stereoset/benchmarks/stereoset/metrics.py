@@ -127,7 +127,5 @@ def icat_interval_of_errors(
     """Where only values and standard errors are known. SS and LMS are taken to vary independently: nearly they do."""
     slopes = np.array([[lms, ss], [-lms, 100 - ss]]) / 50  # of the branches by SS and LMS
     covariance = slopes @ np.diag([ss_error**2, lms_error**2]) @ slopes.T
-    low, high = interval_of_minimum(
-        (icat_below(lms, ss), icat_above(lms, ss)), covariance, float("inf"), level
-    )
+    low, high = interval_of_minimum(icat_branches(lms, ss), covariance, float("inf"), level)
     return max(low, 0.0), min(high, 100.0)
