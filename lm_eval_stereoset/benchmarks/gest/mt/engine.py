@@ -132,13 +132,13 @@ def _continued(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
         elif _holds(words, segment, rule.without):
             speaker = False
         elif speaker:
-            yield from _first_form(rule, words, segment, lambda word: word not in rule.stop)
+            yield from _first_form(rule, words, segment)
 
 
 def _opening(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
     for segment in _segments(words):
         if not _holds(words, segment, rule.without):
-            yield from _first_form(rule, words, segment, lambda word: word in rule.skip)
+            yield from _first_form(rule, words, segment)
 
 
 def _itself(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
@@ -167,14 +167,12 @@ def _around(words: Sequence[Word], anchor: int, within: int) -> Iterator[int]:
                 yield place
 
 
-def _first_form(
-    rule: Rule, words: Sequence[Word], segment: range, passable: Callable[[str], bool]
-) -> Iterator[int]:
+def _first_form(rule: Rule, words: Sequence[Word], segment: range) -> Iterator[int]:
     for place in segment[: rule.within]:
         if rule.form.gender(words[place].text):
             yield place
             return
-        if not passable(words[place].text):
+        if words[place].text in rule.stop or (rule.skip is not None and words[place].text not in rule.skip):
             return
 
 

@@ -46,7 +46,7 @@ class Rule:
     beside: WordClass = NOTHING  # the word that makes the form the speaker's
     without: WordClass = NOTHING  # a segment with one of these is about somebody else
     stop: WordClass = NOTHING  # the search ends at such a word
-    skip: WordClass = NOTHING  # for `opening`: what may stand before the form
+    skip: WordClass | None = None  # if given, nothing else may stand before the form (`opening`, `continued`)
     not_before: WordClass = NOTHING  # the form does not count if such a word follows it
     not_after: WordClass = NOTHING  # … or stands right before it
     within: int = 30  # so many words away at most
@@ -89,14 +89,17 @@ def _fields(path: Path) -> dict[str, Any]:
     if other := fields.pop("like", None):
         if other not in languages():
             raise UserError(f"{path}: like: {short(other)}: there are rules for {', '.join(languages())}")
-        fields = _added(_fields(FOLDER / f"{other}.yaml"), fields)
+        name = fields.get("name", "")
+        fields = _added(_fields(FOLDER / f"{other}.yaml"), fields) | {"name": name}
     return fields
 
 
 def _added(base: Any, more: Any) -> Any:
     if isinstance(base, dict) and isinstance(more, dict):
         return base | {key: _added(base[key], value) if key in base else value for key, value in more.items()}
-    return base + more if isinstance(base, list) and isinstance(more, list) else more
+    if isinstance(base, str) and isinstance(more, str):
+        return f"{base} {more}"
+    return more
 
 
 def parse(fields: dict[str, Any], code: str, where: str) -> Language:
