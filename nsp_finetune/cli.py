@@ -1,20 +1,29 @@
-"""Command line of nsp_finetune. Nothing heavy is imported before it is known what is wanted."""
+"""stereoset nsp COMMAND …, or python -m nsp_finetune COMMAND …
+
+Nothing heavy is imported before it is known what is wanted.
+"""
 
 import argparse
 import dataclasses
 import json
 import logging
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lm_eval_stereoset.errors import UserError
 from nsp_finetune.settings import CHOICES, TrainSettings, load_settings, preset_names, type_of
 
+# Seconds. A mistake that all processes find is said by the first; the launcher ends the others meanwhile.
+SAY_LATER = 5
 
-def get_parser() -> argparse.ArgumentParser:
+
+def make_parser(prog: str = "stereoset nsp") -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="nsp_finetune", description="Next-sentence prediction for GPT-2, T5 and encoder models."
+        prog=prog,
+        description="Next-sentence prediction for GPT-2, T5 and encoder models.",
+        epilog="On several processes: accelerate launch -m nsp_finetune train …",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_prepare(commands.add_parser("prepare", help="a corpus into sentence pairs"))
@@ -34,16 +43,36 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         help="LANGUAGE=SOURCE, or one SOURCE in which {language} stands for the code: a .parquet or .jsonl file, a "
         "folder of them or of .txt files, or a hub data set OWNER/NAME[:CONFIG] (default: wikimedia/wikipedia)",
     )
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="where the pairs go")
     parser.add_argument(
-        "--held-out", type=float, default=0.05, help="share of articles for validation, and for test"
+        "--held-out",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help="share of articles for validation, and for test (default: %(default)s)",
     )
-    parser.add_argument("--max-articles", type=_at_least(1), help="of each language")
-    parser.add_argument("--text-column", default="text")
-    parser.add_argument("--id-column", default="id")
-    parser.add_argument("--seed", type=_at_least(0), default=27)
     parser.add_argument(
-        "--workers", type=_at_least(1), default=os.cpu_count() or 1, help="processes (default: all cores)"
+        "--max-articles", type=_at_least(1), metavar="N", help="at most so many of each language"
+    )
+    parser.add_argument(
+        "--text-column", default="text", metavar="NAME", help="of the corpus (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--id-column", default="id", metavar="NAME", help="of the corpus (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=_at_least(0),
+        default=27,
+        metavar="N",
+        help="of the split and the pairs (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=_at_least(1),
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes (default: all cores)",
     )
 
 
@@ -69,20 +98,32 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_evaluate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, metavar="DIR")
-    parser.add_argument("--pairs", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--split", default="test", choices=("train", "validation", "test"))
-    parser.add_argument("--batch-size", type=_at_least(1), default=32)
-    parser.add_argument("--max-examples", type=_at_least(1))
+    parser.add_argument("model", type=Path, metavar="DIR", help="a model that train or convert made")
+    parser.add_argument("--pairs", type=Path, required=True, metavar="DIR", help="what prepare made")
+    parser.add_argument(
+        "--split", default="test", choices=("train", "validation", "test"), help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--batch-size",
+        type=_at_least(1),
+        default=32,
+        metavar="N",
+        help="pairs at once (default: %(default)s)",
+    )
+    parser.add_argument("--max-examples", type=_at_least(1), metavar="N", help="the first N pairs only")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
 
 
 def _add_convert(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT.pth")
-    parser.add_argument("--base", required=True, metavar="MODEL_DIR", help="the model it was fine-tuned from")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
     parser.add_argument(
-        "--prefix", help="text before each pair (default: as the authors' program tests the family)"
+        "checkpoint", type=Path, metavar="CHECKPOINT.pth", help="the authors' file, nsp_model.pth"
+    )
+    parser.add_argument("--base", required=True, metavar="MODEL_DIR", help="the model it was fine-tuned from")
+    parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="a new folder")
+    parser.add_argument(
+        "--prefix",
+        metavar="TEXT",
+        help="text before each pair (default: as the authors' program tests the family)",
     )
 
 
@@ -99,11 +140,16 @@ def _at_least(least: int) -> Callable[[str], int]:
     return whole_number
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, prog: str = "stereoset nsp") -> int:
     commands = {"prepare": _prepare, "train": _train, "evaluate": _evaluate, "convert": _convert}
-    arguments = get_parser().parse_args(argv)
+    arguments = make_parser(prog).parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
-    commands[arguments.command](arguments)
+    try:
+        commands[arguments.command](arguments)
+    except UserError:
+        if os.environ.get("RANK", "0") != "0":
+            time.sleep(SAY_LATER)
+        raise
     return 0
 
 

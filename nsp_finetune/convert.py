@@ -1,6 +1,6 @@
 """The authors' fine-tuned checkpoints (`nsp_model.pth`) as folders that `stereoset run` takes.
 
-python -m nsp_finetune convert CHECKPOINT.pth --base MODEL_DIR --output DIR
+stereoset nsp convert CHECKPOINT.pth --base MODEL_DIR --output DIR
 """
 
 import dataclasses

@@ -1,6 +1,6 @@
 """Accuracy on held-out pairs with a 95 % interval.
 
-python -m nsp_finetune evaluate DIR --pairs PAIRS
+stereoset nsp evaluate DIR --pairs PAIRS
 """
 
 import math

@@ -1,6 +1,6 @@
 """A corpus into a folder of sentence pairs: train, validation and test, no article in two of them.
 
-python -m nsp_finetune prepare --corpus de=articles.jsonl --output pairs
+stereoset nsp prepare --corpus de=articles.jsonl --output pairs
 
 DIR/train/*.arrow, DIR/validation/*.arrow, DIR/test/*.arrow   pairs, already shuffled (see `pairs.features`)
 DIR/statistics.json, DIR/inputs.json                          what is in it, and what it was made from
@@ -259,7 +259,7 @@ def remove_leftovers(output: Path) -> None:
 def pair_files(folder: Path, split: str) -> list[Path]:
     """The Arrow files of one split of a finished folder."""
     if not (folder / "inputs.json").is_file():
-        raise UserError(f"{folder}: holds no pairs; `python -m nsp_finetune prepare` makes them")
+        raise UserError(f"{folder}: holds no pairs; `stereoset nsp prepare` makes them")
     if split not in SPLITS:
         raise UserError(f"no split {split!r}; there are {', '.join(SPLITS)}")
     files = sorted((folder / split).glob("*.arrow"))

@@ -5,8 +5,6 @@ The one in toy_benchmark.py is fetched from a folder, run with both kinds of mod
 
 import csv
 import json
-import logging
-import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -24,7 +22,10 @@ from lm_eval_stereoset.cli import main as stereoset
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.harness.samples import read_samples
 
-TOPICS = {"age": ("walking", "learning", "driving", "singing"), "size": ("lifting", "running", "climbing", "jumping")}
+TOPICS = {
+    "age": ("walking", "learning", "driving", "singing"),
+    "size": ("lifting", "running", "climbing", "jumping"),
+}
 WORDS = {
     "en": {"age": ("old", "young"), "size": ("small", "tall"), "people": ("woman", "man", "neighbour")},
     "de": {"age": ("alte", "junge"), "size": ("kleine", "große"), "people": ("Frau", "Köchin", "Nachbarin")},
@@ -40,7 +41,13 @@ def data_folder(folder: Path) -> Path:
             for topic in topics:
                 for number, person in enumerate(words["people"]):
                     more, less = (TEXT[language].format(one, person, topic) for one in words[kind])
-                    pair = {"id": f"{topic}-{number}", "kind": kind, "topic": topic, "more": more, "less": less}
+                    pair = {
+                        "id": f"{topic}-{number}",
+                        "kind": kind,
+                        "topic": topic,
+                        "more": more,
+                        "less": less,
+                    }
                     lines.append(json.dumps(pair, ensure_ascii=False))
         path = folder / "pairs" / f"{language}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +141,9 @@ def test_a_damaged_line_is_named(made, tmp_path, capsys):
     assert f"{path}, line 13: kind 'weight' is none of age, size" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("kind", "model"), [("hf", "gpt2"), ("stereoset-hf", "gpt2"), ("stereoset-hf", "roberta")])
+@pytest.mark.parametrize(
+    ("kind", "model"), [("hf", "gpt2"), ("stereoset-hf", "gpt2"), ("stereoset-hf", "roberta")]
+)
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_harness_has_its_score_with_a_standard_error(made, kind, model, language):
     values = results(made, kind, model)["results"][f"toy_{language}"]
@@ -194,7 +203,10 @@ def test_models_and_languages_are_compared_by_paired_tests(made):
 def test_tables_and_figures_are_in_a_folder_of_its_own(made):
     rows = list(csv.DictReader((made / "tables" / "toy" / "table_pairs.csv").open(encoding="utf-8")))
     values = {(row["model"], row["language"]): float(row["value"]) for row in rows}
-    assert values["roberta", "de"] == results(made, "stereoset-hf", "roberta")["results"]["toy_de"]["preference,none"]
+    assert (
+        values["roberta", "de"]
+        == results(made, "stereoset-hf", "roberta")["results"]["toy_de"]["preference,none"]
+    )
     assert "one nearest to 0.5" in (made / "tables" / "toy" / "table_pairs.md").read_text("utf-8")
     assert (made / "tables" / "toy" / "comparisons.csv").stat().st_size > 500
     names = {path.name for path in (made / "figures" / "toy").iterdir()}

@@ -141,11 +141,12 @@ class Benchmark:
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
     # What only this benchmark shows in the report, such as a paper's tables; every benchmark gets the rest by itself.
-    report: "Extras | None" = None
+    report: Extras | None = None
     ranked_by: str | None = None  # the metric that models are ranked by; None: the first main one
     cluster: str = "cluster"  # what a cluster is called
     group: str = "group"  # what a group is called
     legend: str = ""  # one line below tables
+    asks: str = ""  # what it finds out, as a question: in --help and `stereoset ls`
 
     @property
     def statistics(self) -> dict[str, Statistic]:

@@ -9,31 +9,45 @@ from collections.abc import Callable, Sequence
 from lm_eval_stereoset import __version__
 from lm_eval_stereoset.errors import UserError
 
-# name: (module with `main(argv) -> int | None`, help)
+# name: (module with `main(argv) -> int | None` and `make_parser()`, help)
 COMMANDS = {
     "run": ("lm_eval_stereoset.cli.run", "evaluate a model: lm_eval's own flags, our tasks and models registered"),
+    "ls": ("lm_eval_stereoset.cli.ls", "list benchmarks, languages and tasks, and which data is here"),
     "predict": ("lm_eval_stereoset.cli.predict", "write every candidate's score to a file, without the harness"),
-    "score": ("lm_eval_stereoset.cli.score", "SS, LMS and ICAT of a file of predictions or of logged samples"),
+    "score": ("lm_eval_stereoset.cli.score", "the metrics of a file of predictions or of logged samples"),
     "report": ("lm_eval_stereoset.cli.report", "one page, tables and figures from any number of results"),
+    "compare": ("lm_eval_stereoset.cli.compare", "a base model against others: paired differences, intervals, tests"),
+    "gate": ("lm_eval_stereoset.cli.gate", "pass or fail: results against limits, for a build or a release"),
     "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
     "translate": ("stereoset_translation.cli", "bring StereoSet into a new language"),
+    "nsp": ("nsp_finetune.cli", "fine-tune models for next-sentence prediction, as `python -m nsp_finetune`"),
+    "completion": ("lm_eval_stereoset.cli.completion", "print what makes your shell complete these commands"),
 }  # fmt: skip
 
 
 def usage() -> str:
+    from lm_eval_stereoset.cli.overview import benchmarks_text
+
     width = max(map(len, COMMANDS))
     rows = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items())
     return (
         "usage: stereoset COMMAND …\n\n"
-        "StereoSet in many languages as tasks of the lm-evaluation-harness.\n\n"
+        "Stereotypes in language models, measured in many languages as tasks of the lm-evaluation-harness.\n\n"
         f"commands:\n{rows}\n\n"
         "options:\n"
         "  --version   print the version\n"
-        "  -h, --help  this text; `stereoset COMMAND --help` for a command's own"
+        "  -h, --help  this text; `stereoset COMMAND --help` for a command's own\n\n"
+        f"benchmarks and their tasks:\n{benchmarks_text()}\n\n"
+        "a first run, on the sample that comes with the package:\n"
+        "  stereoset run --model hf --model_args pretrained=gpt2 --tasks stereoset_en --metadata data=sample"
     )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks what may come next
+        from lm_eval_stereoset.cli.completion import answer
+
+        answer()
     argv = list(sys.argv[1:] if argv is None else argv)
     if not argv or argv[0] in ("-h", "--help"):
         print(usage())

@@ -27,7 +27,7 @@ examples:
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="stereoset report",
         description="One self-contained HTML page, and tables and figures for a paper, from any number of results.",
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = parser().parse_args(argv)
+    arguments = make_parser().parse_args(argv)
 
     from lm_eval_stereoset.errors import UserError
     from lm_eval_stereoset.report import inputs, published, study

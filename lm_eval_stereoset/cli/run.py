@@ -8,44 +8,57 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
 
-FULL_TABLE = "--full-table"
+if TYPE_CHECKING:
+    from lm_eval._cli import HarnessCLI
+
 # The harness's default is 1, which is slow. Used where neither the command line nor --config names a size.
 BATCH_SIZES = {"hf": "16", "hf-auto": "16", "huggingface": "16", "stereoset-hf": "auto"}
-OWN_HELP = f"""\
-usage: stereoset run --model MODEL --model_args ARGS --tasks TASKS [options]
 
-stereoset run takes all flags of lm_eval, listed below, and one of its own:
-  {FULL_TABLE}  also print the harness's table with every metric of every task
-"""
+
+def make_parser() -> argparse.ArgumentParser:
+    """Our own flags, and the help that comes before the harness's."""
+    from lm_eval_stereoset.cli import run_help
+
+    return run_help.make_parser()
 
 
 def main(argv: Sequence[str]) -> int:
+    own, argv = make_parser(), list(argv)
+    if not argv or {"-h", "--help"} & set(argv):
+        print(f"{own.format_help()}\nAll other options are lm_eval's own:\n")
     from lm_eval._cli import HarnessCLI
 
-    from lm_eval_stereoset.harness import closing, mistakes, preflight
-    from lm_eval_stereoset.harness.printing import table_of
-    from lm_eval_stereoset.harness.quiet import quiet
-    from lm_eval_stereoset.harness.saving import Saving
+    from lm_eval_stereoset.cli.run_help import FULL_TABLE
+    from lm_eval_stereoset.harness import preflight
+    from lm_eval_stereoset.harness.quiet import without_repetition
 
-    share_logging()
-    if {"-h", "--help"} & set(argv):
-        print(OWN_HELP)
     full_table = FULL_TABLE in argv
     argv = [argument for argument in argv if argument != FULL_TABLE]
     cli = HarnessCLI()
     sys.argv = ["stereoset", "run", *argv]  # where the harness reads its arguments
-    args = cli.parse_args()
+    args = cli.parse_args()  # --help ends here
+    share_logging()
     register_models()
     settings = merged_settings(args)
     args.include_path = merged_include_paths(args, settings)
     if "batch_size" not in settings and settings["model"] in BATCH_SIZES:
         args.batch_size = BATCH_SIZES[settings["model"]]
-    preflight.check(settings)
+    with without_repetition():
+        preflight.check(settings)
+        return evaluate(cli, args, settings, full_table)
+
+
+def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, Any], full_table: bool) -> int:
+    """Lets the harness run, then prints the closing lines."""
+    from lm_eval_stereoset.harness import closing, mistakes
     from lm_eval_stereoset.harness.identified import identified
+    from lm_eval_stereoset.harness.printing import table_of
+    from lm_eval_stereoset.harness.quiet import quiet
+    from lm_eval_stereoset.harness.saving import Saving
 
     is_first = int(os.environ.get("RANK", "0")) == 0
     closing.loaded.clear()

@@ -28,6 +28,21 @@ SAMPLE = ("lm_eval_stereoset.data.store", "using the bundled sample")
 UNDEFINED = ("lm_eval_stereoset.harness.aggregation", "are undefined (NaN) with")
 
 
+class Once(logging.Filter):
+    """Drops what one handler has shown before in the same words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: set[tuple[str, str]] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.name, record.getMessage()
+        if record.levelno > logging.WARNING or message not in self.shown:
+            self.shown.add(message)
+            return True
+        return False
+
+
 class Quiet(logging.Filter):
     """Drops what is not needed; says once what would be said for every task or every kind of bias."""
 
@@ -64,8 +79,7 @@ def quiet() -> Iterator[None]:
     from lm_eval import evaluator
     from lm_eval.loggers.utils import get_commit_from_path
 
-    harness = logging.getLogger("lm_eval")
-    handlers = [] if harness.isEnabledFor(logging.DEBUG) else list(harness.handlers)
+    handlers = _handlers_of("lm_eval")
     one = Quiet()
     git_hash = evaluator.get_git_commit_hash
 
@@ -81,6 +95,26 @@ def quiet() -> Iterator[None]:
         for handler in handlers:
             handler.removeFilter(one)
         one.say_undefined()
+
+
+@contextmanager
+def without_repetition() -> Iterator[None]:
+    """While it is open, no warning is shown twice: a model's config, say, is read several times and warns each time."""
+    filters = [(handler, Once()) for handler in {*_handlers_of("lm_eval"), *_handlers_of("transformers")}]
+    for handler, once in filters:
+        handler.addFilter(once)
+    try:
+        yield
+    finally:
+        for handler, once in filters:
+            handler.removeFilter(once)
+
+
+def _handlers_of(library: str) -> list[logging.Handler]:
+    """None where the user wants to see everything."""
+    if logging.getLogger("lm_eval").isEnabledFor(logging.DEBUG):
+        return []
+    return list(logging.getLogger(library).handlers)
 
 
 def git_answers() -> bool:

@@ -68,6 +68,23 @@ def task_files(benchmark: Benchmark) -> dict[str, str]:
     return files
 
 
+def task_names(benchmark: Benchmark) -> list[str]:
+    """The built-in tasks, languages in the order of the declaration."""
+    names = [name.removesuffix(".yaml") for name in task_files(benchmark) if not name.startswith("_")]
+    return sorted(names, key=lambda name: (_language_number(benchmark, name), len(name), names.index(name)))
+
+
+def _language_number(benchmark: Benchmark, task: str) -> int:
+    ends = (i for i, code in enumerate(benchmark.languages) if task.endswith(f"_{code}"))
+    return next(ends, len(benchmark.languages))
+
+
+def group_names(benchmark: Benchmark) -> list[str]:
+    files = task_files(benchmark)
+    found = [name[1:].removesuffix(".yaml") for name in files if name.startswith("_") and name != COMMON_FILE]
+    return sorted(found, key=len)
+
+
 def own_task_files(benchmark: Benchmark, language: str, splits: Sequence[str]) -> dict[Path, bytes]:
     """The files of an added language, which `stereoset data add` puts in place together with the data."""
     files = {COMMON_FILE: COMMON} | {

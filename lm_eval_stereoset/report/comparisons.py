@@ -50,15 +50,22 @@ def pairs(runs: Sequence[Run]) -> list[tuple[str, Run, Run]]:
 
 
 def compare_all(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -> list[Comparison]:
-    """Every pair of one benchmark's runs in every split that both sides have.
+    """Every pair of one benchmark's runs."""
+    return compare_pairs(pairs(runs), progress)
+
+
+def compare_pairs(
+    paired: Sequence[tuple[str, Run, Run]], progress: Callable[..., Iterable] = list
+) -> list[Comparison]:
+    """Pairs of one benchmark's runs (kind, first, second) in every split that both sides have: first minus second.
 
     One family per split and metric, corrected by Holm. Languages whose examples have ids of their own are not compared.
     """
-    if not runs:
+    if not paired:
         return []
-    benchmark = runs[0].benchmark
-    answers = {id(run): _answers(run) for run in runs}
-    jobs = [(split, *pair) for split in benchmark.views for pair in pairs(runs)]
+    benchmark = paired[0][1].benchmark
+    answers = {id(run): answers_of(run) for _, *sides in paired for run in sides}
+    jobs = [(split, *pair) for split in benchmark.views for pair in paired]
     results = []
     for split, kind, first, second in progress(jobs):
         one, two = answers[id(first)].get(split), answers[id(second)].get(split)
@@ -76,7 +83,7 @@ def compare_all(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -
     return results
 
 
-def _answers(run: Run) -> dict[str, Answers]:
+def answers_of(run: Run) -> dict[str, Answers]:
     if run.parts is None:
         return {}
     found = {}
@@ -91,16 +98,21 @@ def _answers(run: Run) -> dict[str, Answers]:
 
 
 def _compare(kind: str, split: str, first: Run, second: Run, one: Answers, two: Answers) -> Comparison:
-    if len(one.ids) == len(two.ids) and (one.ids == two.ids).all():
-        i = j = np.arange(len(one.ids))
-    else:
-        _, i, j = np.intersect1d(one.ids, two.ids, return_indices=True)
+    i, j = common(one, two)
     left_out = len(one.ids) + len(two.ids) - 2 * len(i)
     if len(i):
         differences = compare(first.benchmark, one.columns[i], two.columns[j], one.clusters[i])
     else:
         differences = {metric.name: NO_DIFFERENCE for metric in first.benchmark.main}
     return Comparison(kind, split, first, second, len(i), left_out, differences)
+
+
+def common(one: Answers, two: Answers) -> tuple[np.ndarray, np.ndarray]:
+    """Where the examples that both sides have are on each side."""
+    if len(one.ids) == len(two.ids) and (one.ids == two.ids).all():
+        return np.arange(len(one.ids)), np.arange(len(two.ids))
+    _, i, j = np.intersect1d(one.ids, two.ids, return_indices=True)
+    return i, j
 
 
 _NAN, _NO_BRANCH = float("nan"), np.full((1, 1), np.nan)

@@ -148,7 +148,8 @@ def _predictions_run(argument: Argument, benchmark: Benchmark, content: Any, dat
         run.notes.append(f"the file's name says {name.language}, it was given as {language}")
     run.data = {split: dataset.describe() for split, dataset in found.data.items()}
     unlike = [prediction_files.unlike_data(head, split, d["sha256"]) for split, d in run.data.items()]
-    run.notes += [text for text in unlike if text]
+    run.unlike_data = [text for text in unlike if text]
+    run.notes += run.unlike_data
     run.complete = found.of
     said = [prediction_files.scoring_of(head, split) for split in found.parts]
     run.normaliser, run.quantity = (

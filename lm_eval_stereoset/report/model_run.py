@@ -38,6 +38,7 @@ class Run:
     quantity: str | None = None  # what candidates were compared by, in the words of the model that answered
     data: dict[str, dict[str, Any]] = field(default_factory=dict)  # split: provenance
     complete: dict[str, int] = field(default_factory=dict)  # split: examples in the whole data
+    unlike_data: list[str] = field(default_factory=list)  # scored with other data than they were made from
     notes: list[str] = field(default_factory=list)  # shown to the reader, in plain words
 
     def __post_init__(self) -> None:

@@ -81,7 +81,7 @@ def auto_class(config: Any, scoring: str = "auto") -> Any:
     if scoring == "nsp" and not (family == "masked" and has_next_sentence_class(config)):
         raise UserError(
             f"scoring=nsp: {architecture_name(config)} has no next-sentence head; fine-tune one with "
-            "`python -m nsp_finetune train`, or leave scoring out"
+            "`stereoset nsp train`, or leave scoring out"
         )
     if family == "masked" and has_next_sentence_class(config):
         return transformers.AutoModelForPreTraining
@@ -177,7 +177,7 @@ def methods_of(model: Any, scoring: str = "auto") -> dict[str, str]:
     if scoring == "nsp" and "nsp" not in heads:
         raise UserError(
             f"scoring=nsp: {type(model).__name__} has no next-sentence head; fine-tune one with "
-            "`python -m nsp_finetune train`, or leave scoring out"
+            "`stereoset nsp train`, or leave scoring out"
         )
     methods = dict.fromkeys(KINDS, family) if "lm" in heads else {}
     if scoring in ("auto", "nsp") and "nsp" in heads:

@@ -109,7 +109,7 @@ def refuse_unconverted(name: str, scoring: str) -> None:
     if scoring == "auto" and (Path(name) / "nsp_model.pth").is_file():
         raise UserError(
             f"{name}: holds nsp_model.pth, a next-sentence checkpoint in the authors' format; make a model of it with "
-            f"`python -m nsp_finetune convert {name}/nsp_model.pth --base {name} --output DIR`, or name a scoring "
+            f"`stereoset nsp convert {name}/nsp_model.pth --base {name} --output DIR`, or name a scoring "
             "(causal, seq2seq) for the language model beside it"
         )
 

@@ -321,7 +321,7 @@ def load_nsp_model(
     if settings is None:
         raise UserError(
             f'{folder}: not a next-sentence model (its config.json has no "{CONFIG_KEY}"); '
-            "`python -m nsp_finetune train` or `convert` makes one"
+            "`stereoset nsp train` or `convert` makes one"
         )
     core = _load_core(folder, settings.family, dtype, trust_remote_code)
     tokenizer = one_line(

@@ -101,5 +101,5 @@ def test_an_unconverted_next_sentence_checkpoint_is_not_taken_for_the_model_besi
         str(tmp_path / "out.json"),
     ]
     assert main(["predict", *arguments]) == 2
-    assert "python -m nsp_finetune convert" in capsys.readouterr().err
+    assert "stereoset nsp convert" in capsys.readouterr().err
     assert main(["predict", *arguments, "--scoring", "seq2seq" if "t5" in name else "causal"]) == 0

@@ -1,14 +1,16 @@
 """What a user sees before the first score."""
 
+import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from lm_eval_stereoset.harness.quiet import Quiet, quiet
+from lm_eval_stereoset.harness.quiet import Quiet, quiet, without_repetition
 
 ROOT = Path(__file__).resolve().parents[2]
 BARS = {"hf": "Running loglikelihood requests:", "stereoset-hf": "causal scoring:"}
@@ -16,10 +18,11 @@ BARS = {"hf": "Running loglikelihood requests:", "stereoset-hf": "causal scoring
 
 @pytest.mark.parametrize("kind", BARS)
 def test_at_most_ten_lines_before_the_progress_bar(tiny_models, tmp_path, kind):
+    checkpoint = ids_outside_the_vocabulary(tiny_models["bos known"], tmp_path / "checkpoint")
     command = [sys.executable, "-m", "lm_eval_stereoset", "run", "--model", kind, "--tasks", "stereoset"]
     command += [
         "--model_args",
-        f"pretrained={tiny_models['bos known']}",
+        f"pretrained={checkpoint}",
         "--metadata",
         "data=sample",
         "--limit",
@@ -36,9 +39,21 @@ def test_at_most_ten_lines_before_the_progress_bar(tiny_models, tmp_path, kind):
     said = [line for line in lines[:first] if "it/s]" not in line]
     assert len(said) <= 10, "\n".join(said)
     assert sum("bundled sample" in line for line in said) == 1
+    assert [
+        sum(f"{token} must be" in line for line in lines) for token in ("bos_token_id", "eos_token_id")
+    ] == [1, 1]
     assert "fatal: not a git repository" not in done.stderr
     (undefined,) = (line for line in lines if "NaN" in line)
     assert "standard errors of SS, LMS, ICAT of gender, profession" in undefined
+
+
+def ids_outside_the_vocabulary(model: Path, folder: Path) -> Path:
+    """As in many checkpoints with a tokenizer of their own and GPT-2's config: transformers warns of each id."""
+    shutil.copytree(model, folder)
+    for name in ("config.json", "generation_config.json"):
+        ids = {"bos_token_id": 50256, "eos_token_id": 50256}
+        (folder / name).write_text(json.dumps(json.loads((folder / name).read_text()) | ids))
+    return folder
 
 
 def record(name: str, level: int, message: str) -> logging.LogRecord:
@@ -66,3 +81,24 @@ def test_debug_shows_everything():
     finally:
         harness.setLevel(before)
         harness.removeHandler(handler)
+
+
+def test_a_warning_is_shown_once_and_an_error_every_time():
+    library, seen = logging.getLogger("transformers"), []
+    handler = logging.Handler()
+    handler.emit = lambda record: seen.append(record.getMessage())
+    library.addHandler(handler)
+    try:
+        with without_repetition():
+            for message in ("the same %s", "the same %s", "another %s"):
+                library.warning(message, "warning")
+                library.error(message, "error")
+        library.warning("the same warning")
+    finally:
+        library.removeHandler(handler)
+    assert [message for message in seen if "warning" in message] == [
+        "the same warning",
+        "another warning",
+        "the same warning",
+    ]
+    assert len([message for message in seen if "error" in message]) == 3

@@ -10,7 +10,7 @@ from nsp_small_corpus import write_corpus
 
 from lm_eval_stereoset.cli import guarded
 from lm_eval_stereoset.errors import UserError
-from nsp_finetune.cli import get_parser, main
+from nsp_finetune.cli import main, make_parser
 from nsp_finetune.settings import TrainSettings, load_settings, preset_names
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +35,7 @@ def test_presets_hold_the_papers_settings():
 
 
 def test_command_line_goes_before_the_preset():
-    arguments = get_parser().parse_args(
+    arguments = make_parser().parse_args(
         [
             "train",
             "--preset",

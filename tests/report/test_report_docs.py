@@ -3,16 +3,16 @@
 import re
 from pathlib import Path
 
-from lm_eval_stereoset.cli.report import parser
+from lm_eval_stereoset.cli.report import make_parser
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_every_option_is_documented_and_every_documented_option_exists():
     text = (DOCS / "report.md").read_text("utf-8")
-    options = {o for action in parser()._actions for o in action.option_strings if o.startswith("--")} - {
-        "--help"
-    }
+    options = {
+        o for action in make_parser()._actions for o in action.option_strings if o.startswith("--")
+    } - {"--help"}
     assert options <= set(re.findall(r"--[a-z-]+", text))
     table = text[text.index("## Options") :]
     assert set(re.findall(r"`(?:-o`, `)?(--[a-z-]+)", table)) == options

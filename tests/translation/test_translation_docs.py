@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from stereoset_translation import rules
-from stereoset_translation.cli import STEPS, build_parser
+from stereoset_translation.cli import STEPS, make_parser
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "translation.md"
 
@@ -16,7 +16,7 @@ def page() -> str:
 
 
 def test_every_step_and_option_is_in_the_tutorial(page):
-    steps = next(a for a in build_parser()._actions if a.choices).choices
+    steps = next(a for a in make_parser()._actions if a.choices).choices
     assert set(steps) == set(STEPS)
     options = {o for step in steps.values() for a in step._actions for o in a.option_strings}
     missing = {o for o in options - {"-h", "--help"} if not re.search(rf"{o}\b", page)}
@@ -25,7 +25,7 @@ def test_every_step_and_option_is_in_the_tutorial(page):
 
 
 def test_options_of_the_tutorial_exist(page):
-    steps = next(a for a in build_parser()._actions if a.choices).choices
+    steps = next(a for a in make_parser()._actions if a.choices).choices
     for name, rest in re.findall(r"stereoset translate (\w+)(.*)", page):
         known = {o for a in steps[name]._actions for o in a.option_strings}
         assert set(re.findall(r"(--[a-z-]+)", rest.split("#")[0])) <= known, (name, rest)

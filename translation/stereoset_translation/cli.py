@@ -27,13 +27,13 @@ STEPS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int | None:
-    args = build_parser().parse_args(argv)
+    args = make_parser().parse_args(argv)
     from stereoset_translation import commands
 
     return commands.run(args)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="stereoset translate", description="Bring StereoSet into a new language, step by step."
     )

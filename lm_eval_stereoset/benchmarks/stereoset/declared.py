@@ -40,5 +40,6 @@ BENCHMARK = Benchmark(
     ranked_by="icat",
     cluster="target term",
     group="bias type",
+    asks="does a model prefer stereotypes to anti-stereotypes, and both to nonsense?",
     legend="SS: 50 is ideal. LMS, ICAT: higher is better. mc, macro, micro: over target terms.",
 )
