@@ -20,6 +20,7 @@ COMMANDS = {
     "gate": ("lm_eval_stereoset.cli.gate", "pass or fail: results against limits, for a build or a release"),
     "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
     "translate": ("stereoset_translation.cli", "bring StereoSet into a new language"),
+    "gest-mt": ("lm_eval_stereoset.cli.gest_mt", "masculine rates of translations of GEST, by stereotype"),
     "nsp": ("nsp_finetune.cli", "fine-tune models for next-sentence prediction, as `python -m nsp_finetune`"),
     "completion": ("lm_eval_stereoset.cli.completion", "print what makes your shell complete these commands"),
 }  # fmt: skip

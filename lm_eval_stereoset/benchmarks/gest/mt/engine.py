@@ -11,6 +11,7 @@ masculine, 'požádala' feminine. One against one leaves the sentence undecided;
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Protocol
 
 from lm_eval_stereoset.benchmarks.gest.mt.rules import (
     AFTER,
@@ -26,6 +27,27 @@ from lm_eval_stereoset.benchmarks.gest.mt.rules import (
     Rule,
 )
 from lm_eval_stereoset.benchmarks.gest.mt.words import Word, WordClass, read_words
+
+
+class Decider(Protocol):
+    """What gives verdicts: the rules here, or a parser (parsing.py)."""
+
+    def decide(self, sentences: Sequence[str]) -> "list[Verdict]": ...
+
+    def describe(self) -> dict[str, str]:
+        """What the verdicts depend on, for results to record."""
+        ...
+
+
+class ByRules:
+    def __init__(self, language: Language):
+        self.language = language
+
+    def decide(self, sentences: Sequence[str]) -> "list[Verdict]":
+        return [decide(sentence, self.language) for sentence in sentences]
+
+    def describe(self) -> dict[str, str]:
+        return {"method": "rules", "rules": self.language.origin, "rules_sha256": self.language.sha256}
 
 
 @dataclass(frozen=True)

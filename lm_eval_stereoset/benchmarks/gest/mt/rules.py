@@ -1,7 +1,9 @@
 """The rules of a language as data: rules/<language>.yaml, or a file of the user's. docs/gest_mt.md explains the keys."""
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -60,6 +62,8 @@ class Language:
     breaks: WordClass
     coordinators: WordClass
     rules: tuple[Rule, ...]  # in the order of their ranks
+    origin: str = ""  # the file, and what it holds
+    sha256: str = ""
 
 
 KEYS = {"name", "like", "letters", "classes", "forms", "rules"}
@@ -76,8 +80,10 @@ def load(code: str, path: Path | None = None) -> Language:
     """The rules that come with us, or those of the user's file."""
     if path is None and code not in languages():
         raise UserError(f"--language {code!r}: there are rules for {', '.join(languages())}; --rules takes your own")
-    path = path or FOLDER / f"{code}.yaml"
-    return parse(_fields(path), code, str(path))
+    where = str(path) if path else f"{code}.yaml"
+    fields = _fields(path or FOLDER / f"{code}.yaml")
+    digest = hashlib.sha256(json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    return replace(parse(fields, code, where), origin=where, sha256=digest)
 
 
 def _fields(path: Path) -> dict[str, Any]:
