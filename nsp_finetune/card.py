@@ -23,7 +23,8 @@ def model_card(
     languages = list(statistics["languages"])
     header = "\n".join(f"- {language}" for language in languages)
     corpora = "\n".join(
-        f"| {language} | {base_name(info['corpus'])} | {info['articles']:,} | {info['sentences']:,} |"
+        f"| {language} | {base_name(info['corpus'])} | {info.get('splitter', 'NLTK punkt')} | {info['articles']:,} "
+        f"| {info['sentences']:,} |"
         for language, info in statistics["languages"].items()
     )
     results = "\n".join(
@@ -50,7 +51,7 @@ tags:
 language:
 {header}
 ---
-# Next-sentence prediction on {base_name(settings.base)}
+# Next-sentence prediction on {base_name(settings.start_from)}
 
 A {nsp["family"]} model that tells whether a sentence follows another, so that it can take StereoSet's
 inter-sentence test:
@@ -73,8 +74,8 @@ pairs of one article are not independent.
 Pairs (sentence, next sentence) and (sentence, random sentence of another article of the language);
 {seen:,} of them were seen in training. No article is in two of the training, validation and test sets.
 
-| language | corpus | articles | sentences |
-|---|---|---|---|
+| language | corpus | split into sentences by | articles | sentences |
+|---|---|---|---|---|
 {corpora}
 
 ## Settings

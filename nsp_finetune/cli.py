@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lm_eval_stereoset.errors import UserError
 from nsp_finetune.settings import CHOICES, TrainSettings, load_settings, preset_names, type_of
+from nsp_finetune.splitters import PUNKT
 
 # Seconds. A mistake that all processes find is said by the first; the launcher ends the others meanwhile.
 SAY_LATER = 5
@@ -34,7 +35,9 @@ def make_parser(prog: str = "stereoset nsp") -> argparse.ArgumentParser:
 
 
 def _add_prepare(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--languages", nargs="+", default=[], metavar="CODE", help="en de fr es tr")
+    parser.add_argument(
+        "--languages", nargs="+", default=[], metavar="CODE", help="such as de, or several: de it pl"
+    )
     parser.add_argument(
         "--corpus",
         nargs="+",
@@ -42,6 +45,15 @@ def _add_prepare(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE",
         help="LANGUAGE=SOURCE, or one SOURCE in which {language} stands for the code: a .parquet or .jsonl file, a "
         "folder of them or of .txt files, or a hub data set OWNER/NAME[:CONFIG] (default: wikimedia/wikipedia)",
+    )
+    parser.add_argument(
+        "--splitter",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="what splits texts into sentences: punkt (default; NLTK's, for "
+        f"{' '.join(PUNKT)}), punkt:NAME (NLTK's for a similar language, such as punkt:portuguese), sentencex (most "
+        "languages), rules (end marks only); LANGUAGE=NAME for one language of several",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="where the pairs go")
     parser.add_argument(
@@ -156,11 +168,13 @@ def main(argv: Sequence[str] | None = None, prog: str = "stereoset nsp") -> int:
 def _prepare(arguments: argparse.Namespace) -> None:
     from nsp_finetune.corpus import resolve
     from nsp_finetune.prepare import PrepareSettings, prepare
+    from nsp_finetune.splitters import chosen
 
     sources = tuple(resolve(arguments.corpus, arguments.languages))
+    splitters = chosen(arguments.splitter, [source.language for source in sources])
     names = ("output", "seed", "held_out", "max_articles", "text_column", "id_column", "workers")
     statistics, reused = prepare(
-        PrepareSettings(sources, **{name: getattr(arguments, name) for name in names})
+        PrepareSettings(sources, splitters=splitters, **{name: getattr(arguments, name) for name in names})
     )
     print(f"{arguments.output}: {'made before from the same inputs, used as it is' if reused else 'done'}")
     for split, info in statistics["splits"].items():

@@ -1,6 +1,7 @@
 """Articles from wherever they are: a hub data set, Parquet, JSON Lines, or a folder of text files."""
 
 import codecs
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +9,9 @@ from typing import Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import parse_json, read_text, refuse_special, sha256_of
-from lm_eval_stereoset.languages import LANGUAGES
 
-WIKIPEDIA = "wikimedia/wikipedia"
+WIKIPEDIA, WIKIPEDIA_CONFIG = "wikimedia/wikipedia", "20231101.{language}"
+_CODE = re.compile(r"[a-z]{2,3}([_-][A-Za-z]{2,8})?", re.ASCII)  # de, gsw, pt-br, zh_hant
 SUFFIXES = {".parquet": "parquet", ".jsonl": "jsonl", ".txt": "text"}
 # Bytes of plain text in a byte of file: Parquet is compressed.
 EXPANSION = {"parquet": 2.5, "jsonl": 1.0, "text": 1.0}
@@ -52,10 +53,8 @@ def resolve(corpora: Sequence[str], languages: Sequence[str]) -> list[Source]:
     if not languages:
         raise UserError("which language? give --languages de or --corpus de=FILE")
     for language in languages:
-        if language not in LANGUAGES:
-            raise UserError(
-                f"language {language!r} has no sentence splitter here; the languages are {', '.join(LANGUAGES)}"
-            )
+        if not _CODE.fullmatch(language):
+            raise UserError(f"language {language[:40]!r}: give its code, such as de, it or zh_hant")
     if len(common) > 1:
         raise UserError(
             f"several corpora for the same languages ({', '.join(common)}); write LANGUAGE=SOURCE"
@@ -77,7 +76,7 @@ def resolve(corpora: Sequence[str], languages: Sequence[str]) -> list[Source]:
 
 def _is_named(corpus: str) -> bool:
     head, equals, _ = corpus.partition("=")
-    return bool(equals) and head.isalpha() and len(head) <= 3
+    return bool(equals) and _CODE.fullmatch(head) is not None
 
 
 def _source(language: str, name: str) -> Source:
@@ -105,7 +104,7 @@ def _source(language: str, name: str) -> Source:
     if name.startswith(("/", ".", "~")) or path.suffix in SUFFIXES or name.count("/") != 1:
         raise UserError(f"{name}: no such file or folder (and no name of a hub data set, OWNER/NAME)")
     owner_name, _, config = name.partition(":")
-    return Source(language, owner_name, "hub", config=config or LANGUAGES[language].wikipedia)
+    return Source(language, owner_name, "hub", config=config or WIKIPEDIA_CONFIG.format(language=language))
 
 
 def read(source: Source, text_column: str = "text", id_column: str = "id") -> Iterator[Article]:

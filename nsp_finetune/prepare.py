@@ -9,9 +9,10 @@ DIR/statistics.json, DIR/inputs.json                          what is in it, and
 import hashlib
 import os
 import shutil
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from lm_eval_stereoset.files import read_json, write_json
 from nsp_finetune.corpus import Source, read
 from nsp_finetune.pairs import MAX_LENGTH, count_pairs, kept_articles, plan_pairs, write_bucket
 from nsp_finetune.sentences import Store, StoreWriter, split_articles
+from nsp_finetune.splitters import DEFAULT, describe, not_default
 
 SPLITS = ("train", "validation", "test")
 FORMAT = 1  # of the folder; a change makes older ones be built anew
@@ -39,9 +41,11 @@ class PrepareSettings:
     text_column: str = "text"
     id_column: str = "id"
     workers: int = os.cpu_count() or 1
+    splitters: Mapping[str, str] = field(default_factory=dict)  # of languages; the others have the default
 
     def inputs(self) -> dict[str, Any]:
         """All that the result depends on; the number of processes is not among it."""
+        splitters = not_default(self.splitters)
         return {
             "format": FORMAT,
             "sources": [source.fingerprint() for source in self.sources],
@@ -49,7 +53,7 @@ class PrepareSettings:
             "held_out": self.held_out,
             "max_articles": self.max_articles,
             "columns": [self.text_column, self.id_column],
-        }
+        } | ({"splitters": splitters} if splitters else {})
 
 
 def prepare(settings: PrepareSettings) -> tuple[dict[str, Any], bool]:
@@ -123,7 +127,8 @@ def split_corpus(source: Source, settings: PrepareSettings, folder: Path) -> dic
     lengths = np.zeros(MAX_LENGTH + 1, dtype=np.int64)
     empty = kept = 0
     articles = read(source, settings.text_column, settings.id_column)
-    split = split_articles(articles, source.language, settings.workers)
+    splitter = settings.splitters.get(source.language, DEFAULT)
+    split = split_articles(articles, source.language, settings.workers, splitter)
     with tqdm(desc=f"splitting {source.language}", unit=" articles") as bar:
         for number, (article, sentences) in enumerate(split):
             bar.update()
@@ -143,6 +148,7 @@ def split_corpus(source: Source, settings: PrepareSettings, folder: Path) -> dic
     )
     return {
         "corpus": source.name if source.config is None else f"{source.name} ({source.config})",
+        "splitter": describe(source.language, splitter),
         "articles": kept,
         "sentences": sum(writer.sentences for writer in writers.values()),
         "sentence_characters": percentiles(lengths),
@@ -204,7 +210,7 @@ def build_split(
     }
 
 
-def _run(tasks: list[tuple], workers: int):
+def _run(tasks: list[tuple], workers: int) -> Iterator[Any]:
     if workers <= 1 or len(tasks) == 1:
         yield from (write_bucket(*task) for task in tasks)
         return

@@ -1,4 +1,4 @@
-"""Articles to sentences (NLTK punkt), and a store of sentences that is read in place, not loaded.
+"""Articles to sentences (splitters.py), and a store of sentences that is read in place, not loaded.
 
 A store is three files: all texts one after the other, the byte where each begins, the sentence with which each
 article begins. `os.pread` fetches any sentence in microseconds without the file counting as memory.
@@ -8,69 +8,45 @@ import os
 import struct
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from lm_eval_stereoset.errors import UserError, missing_package
-from lm_eval_stereoset.languages import LANGUAGES
 from nsp_finetune.corpus import Article
+from nsp_finetune.splitters import DEFAULT, Splitter, load
 
 CHUNK_CHARACTERS = 400_000  # of text that a worker gets at once
-_splitter: Any = None  # of a worker process
+_splitter: Splitter | None = None  # of a worker process
 
 
-def load_splitter(language: str) -> Any:
-    """NLTK's punkt for a language; its data is fetched if it is not there."""
-    try:
-        import nltk
-        from nltk.tokenize.punkt import PunktTokenizer
-    except ImportError as error:
-        raise missing_package("nltk", "splitting texts into sentences", extra="nsp") from error
-    name = LANGUAGES[language].punkt
-    try:
-        return PunktTokenizer(name)
-    except LookupError:
-        nltk.download("punkt_tab", quiet=True)
-    try:
-        return PunktTokenizer(name)
-    except LookupError as error:
-        raise UserError(
-            f"NLTK's sentence splitter for {LANGUAGES[language].name} is not installed and could not be fetched; "
-            "where there is a network run `python -m nltk.downloader punkt_tab`, copy the folder nltk_data here "
-            "and set NLTK_DATA to it"
-        ) from error
-
-
-def split_article(splitter: Any, text: str) -> list[str]:
+def split_article(splitter: Splitter, text: str) -> list[str]:
     """Sentences with single spaces. A line break ends a sentence: a heading has no dot but is not the next one's
     beginning."""
     return [
         " ".join(sentence.split())
         for line in text.splitlines()
         if line.strip()
-        for sentence in splitter.tokenize(line)
+        for sentence in splitter(line)
         if sentence.strip()
     ]
 
 
 def split_articles(
-    articles: Iterable[Article], language: str, workers: int
-) -> Iterator[tuple[str, list[str]]]:
+    articles: Iterable[Article], language: str, workers: int, splitter: str = DEFAULT
+) -> Generator[tuple[str, list[str]], None, None]:
     """(id, sentences) in the order of the articles, however many processes split them."""
-    load_splitter(language)  # fails here, not in a worker
+    load(language, splitter)  # fails here, not in a worker
     chunks = _chunks(articles)
     if workers <= 1:
-        _start_worker(language)
+        _start_worker(language, splitter)
         for chunk in chunks:
             yield from _split_chunk(chunk)
         return
     # spawn: the libraries that read the corpus have threads, which do not survive a fork
-    with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (language,)) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (language, splitter)) as pool:
         waiting: deque[Future] = deque()
         try:
             for chunk in chunks:
@@ -83,12 +59,13 @@ def split_articles(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _start_worker(language: str) -> None:
+def _start_worker(language: str, splitter: str) -> None:
     global _splitter
-    _splitter = load_splitter(language)
+    _splitter = load(language, splitter)
 
 
 def _split_chunk(chunk: Sequence[Article]) -> list[tuple[str, list[str]]]:
+    assert _splitter is not None  # _start_worker has run in this process
     return [(article, split_article(_splitter, text)) for article, text in chunk]
 
 

@@ -21,9 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def fill_stores(corpus: Path, folder: Path, sentences: int) -> None:
     from nsp_finetune.prepare import SPLITS, split_of
-    from nsp_finetune.sentences import StoreWriter, load_splitter, split_article
+    from nsp_finetune.sentences import StoreWriter, split_article
+    from nsp_finetune.splitters import load
 
-    splitter = load_splitter("en")
+    splitter = load("en")
     with open(corpus, encoding="utf-8") as lines:
         articles = [split_article(splitter, json.loads(line)["text"]) for line in lines]
     articles = [article for article in articles if article]

@@ -146,6 +146,9 @@ class Benchmark:
     cluster: str = "cluster"  # what a cluster is called
     group: str = "group"  # what a group is called
     legend: str = ""  # one line below tables
+    licence: str = ""  # of the data, for those who publish results
+    caveat: str = ""  # what its numbers do not say, for those who publish them
+    hub: str | None = None  # its data set on the Hugging Face hub
     asks: str = ""  # what it finds out, as a question: in --help and `stereoset ls`
 
     @property

@@ -88,7 +88,7 @@ def with_intervals(
     for metric in (metric for metric in benchmark.metrics if metric.ideal is not None):
         values[f"{metric.name}_stderr"] = draws.standard_error(metric.name)
         values[f"{metric.name}_low"], values[f"{metric.name}_high"] = draws.interval(metric.name)
-        if metric.tested:
+        if metric.tested and metric.ideal is not None:
             error = values[f"{metric.name}_stderr"]
             values[ideal_test_name(metric.name, metric.ideal)] = p_value_against(
                 metric.ideal, values[metric.name], error, draws.clusters

@@ -32,7 +32,7 @@ def heading(benchmark: Benchmark) -> str:
 
 def task_patterns(benchmark: Benchmark) -> list[str]:
     """The names of tasks with XX for the language: stereoset_XX, stereoset_intra_XX, …"""
-    patterns = {}
+    patterns: dict[str, None] = {}
     for task in task_names(benchmark):
         code = language_of_task(benchmark, task)
         patterns[task if code is None else task.removesuffix(code) + ANY_LANGUAGE] = None

@@ -37,7 +37,7 @@ class HarnessMetric(NamedTuple):
 def harness_metrics(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, HarnessMetric]:
     """All metrics of a task by name, in the order of the declaration: a _stderr right after its metric."""
     subsets = benchmark.groups if len(splits) == 1 else (*benchmark.groups, *splits)
-    plain = [(metric, None) for metric in benchmark.metrics]
+    plain: list[tuple[Metric, str | None]] = [(metric, None) for metric in benchmark.metrics]
     plain += [(metric, subset) for subset in subsets for metric in benchmark.metrics if metric.by_group]
     found = []
     for metric, subset in plain:

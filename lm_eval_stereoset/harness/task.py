@@ -39,7 +39,7 @@ class BenchmarkTask(ConfigurableTask):
         # The declaration says which metrics there are; a list in the YAML would repeat it.
         metrics = harness_metrics(self.benchmark, self.splits)
         self._metric_fn_list = dict.fromkeys(metrics)
-        self._metric_fn_kwargs = {name: {} for name in metrics}
+        self._metric_fn_kwargs: dict[str, dict[str, Any]] = {name: {} for name in metrics}
         self._aggregation_list = aggregations(self.benchmark, self.splits)
         self._higher_is_better = {
             name: None if one.stderr else one.metric.higher_is_better for name, one in metrics.items()

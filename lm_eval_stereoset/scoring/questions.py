@@ -26,6 +26,13 @@ class Candidate:
     sentence: str
     word: str | None = None  # what fills BLANK; kind "fill" only
 
+    @property
+    def filler(self) -> str:
+        """The word of a candidate of the kind "fill", which always has one."""
+        if self.word is None:
+            raise ValueError(f"candidate {self.id} has no word that could fill {BLANK}")
+        return self.word
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

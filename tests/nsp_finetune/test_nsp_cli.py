@@ -176,7 +176,9 @@ def test_bad_input_is_one_line_and_exit_code_2(capfd, bases, pairs, tmp_path):
         "no.pth: no such file",
     )
     fails_with(
-        capfd, ["prepare", "--languages", "xx", "--output", tmp_path / "z"], "'xx' has no sentence splitter"
+        capfd,
+        ["prepare", "--languages", "xx", "--output", tmp_path / "z"],
+        "'xx': NLTK's punkt cannot split it",
     )
     assert not (tmp_path / "out").exists()
 

@@ -82,7 +82,7 @@ def test_fingerprint_follows_the_contents_not_the_place(tmp_path):
     ("corpora", "languages", "message"),
     [
         ([], [], "which language"),
-        ([], ["xx"], "'xx' has no sentence splitter here; the languages are en, de, fr, es, tr"),
+        ([], ["../x"], "language '../x': give its code, such as de, it or zh_hant"),
         (["de=missing.jsonl"], [], "missing.jsonl: no such file"),
         (["a/b", "c/d"], ["de"], "several corpora"),
         (["de=a.jsonl", "de=b.jsonl"], [], "a language has two corpora"),

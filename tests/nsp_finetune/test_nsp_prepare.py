@@ -15,7 +15,8 @@ from nsp_finetune import prepare as prepare_module
 from nsp_finetune.corpus import resolve
 from nsp_finetune.data import load_pairs
 from nsp_finetune.prepare import SPLITS, PrepareSettings, percentiles, prepare
-from nsp_finetune.sentences import load_splitter, split_article
+from nsp_finetune.sentences import split_article
+from nsp_finetune.splitters import load as load_splitter
 
 pytestmark = pytest.mark.usefixtures("punkt")
 
