@@ -16,13 +16,14 @@ from lm_eval_stereoset.files import read_bytes, refuse_overwriting, sha256_of, w
 if TYPE_CHECKING:
     from lm_eval_stereoset.benchmarks.gest.mt.engine import Decider, Verdict
     from lm_eval_stereoset.benchmarks.gest.mt.english import English
+    from lm_eval_stereoset.benchmarks.gest.mt.rules import Language
     from lm_eval_stereoset.benchmarks.gest.mt.translations import Joined
 
 EXPLAINED = ("all", "masculine", "feminine", "undecided")
 PARSERS = ("rules", "stanza")
-# Translations that show no gender are 10 to 30 of 100 in these languages.
-FEWEST_DECIDED = 0.4
-ENOUGH_TO_TELL = 100  # sentences
+# Two systems' translations into nine languages: 0.83 to 0.95 of those into the language, 0.21 at most of all others.
+FEWEST_WITH_MARKS = 0.4
+ENOUGH_TO_TELL = 20  # sentences
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -43,7 +44,9 @@ def make_parser() -> argparse.ArgumentParser:
     score.add_argument("--language", "-l", required=True, metavar="CODE", help="the language of column to")
     text = "translate GEST, then score the translations; goes on where it stopped"
     run = verbs.add_parser("run", help=text, description=text)
-    run.add_argument("--to", "-l", dest="language", required=True, metavar="CODE", help="the language, e.g. sk")
+    run.add_argument(
+        "--to", "-l", dest="language", required=True, metavar="CODE", help="the language, e.g. sk"
+    )
     run.add_argument("--dir", type=Path, help="for translations.csv and the memory (default: gest-mt-CODE)")
     _translator(run, backends)
     for verb in (score, run):
@@ -87,9 +90,13 @@ def _translator(run: argparse.ArgumentParser, backends: Any) -> None:
 
 def main(argv: Sequence[str]) -> None:
     args = make_parser().parse_args(argv)
-    path = args.translations if args.verb == "score" else (args.dir or Path(f"gest-mt-{args.language}")) / "translations.csv"
+    from lm_eval_stereoset.benchmarks.gest.mt import rules
+
+    folder = args.dir if args.verb == "run" and args.dir else Path(f"gest-mt-{args.language}")
+    path = args.translations if args.verb == "score" else folder / "translations.csv"
     _check_output(args, path)
-    decider = _decider(args)  # before anything is fetched, or paid for
+    language = rules.load(args.language, args.rules)
+    decider = _decider(args, language)  # before anything is fetched, or paid for
     from lm_eval_stereoset.benchmarks.gest.mt.english import read_english
 
     if args.verb == "score":
@@ -100,7 +107,7 @@ def main(argv: Sequence[str]) -> None:
 
         english = read_english(args.data)
         translator = translate_gest(args, english, path).backend
-    _score(args, path, english, decider, translator)
+    _score(args, path, english, language, decider, translator)
 
 
 def _check_output(args: argparse.Namespace, path: Path) -> None:
@@ -114,11 +121,9 @@ def _check_output(args: argparse.Namespace, path: Path) -> None:
     refuse_overwriting(args.output, inputs, "--output")
 
 
-def _decider(args: argparse.Namespace) -> "Decider":
-    from lm_eval_stereoset.benchmarks.gest.mt import rules
+def _decider(args: argparse.Namespace, language: "Language") -> "Decider":
     from lm_eval_stereoset.benchmarks.gest.mt.engine import ByRules
 
-    language = rules.load(args.language, args.rules)
     if args.parser == "rules":
         return ByRules(language)
     if args.rules:
@@ -129,17 +134,23 @@ def _decider(args: argparse.Namespace) -> "Decider":
 
 
 def _score(
-    args: argparse.Namespace, path: Path, english: "English", decider: "Decider", translator: str | None
+    args: argparse.Namespace,
+    path: Path,
+    english: "English",
+    language: "Language",
+    decider: "Decider",
+    translator: str | None,
 ) -> None:
     from lm_eval_stereoset.benchmarks.gest.mt import rates
     from lm_eval_stereoset.benchmarks.gest.mt.translations import join, read_translations
 
     joined = join(english, read_translations(path), path)
-    verdicts = decider.decide([text for _, text in joined.pairs])
+    texts = [text for _, text in joined.pairs]
+    _refuse_other_language(texts, language, path)
+    verdicts = decider.decide(texts)
     counted = rates.count(
         (row.stereotype, verdict.gender) for (row, _), verdict in zip(joined.pairs, verdicts, strict=True)
     )
-    _refuse_other_language(verdicts, args.language, path)
     if args.output:  # before printing: `| head` may end that early
         about = {"benchmark": "gest-mt", "language": args.language, "translator": translator}
         about |= {"translations": {"file": path.name, "sha256": sha256_of(path), "scored": len(joined.pairs)}}
@@ -168,13 +179,15 @@ def explain(joined: "Joined", verdicts: Sequence["Verdict"], which: str) -> None
     print()
 
 
-def _refuse_other_language(verdicts: Sequence["Verdict"], language: str, path: Path) -> None:
-    """Rules for one language find little in another; the little they find would be a number without a meaning."""
-    from lm_eval_stereoset.benchmarks.gest.mt.rules import UNDECIDED
+def _refuse_other_language(texts: Sequence[str], language: "Language", path: Path) -> None:
+    """Rules for one language find words in its neighbours, too: a number that looks right and means nothing."""
+    from lm_eval_stereoset.benchmarks.gest.mt.engine import share_with_marks
+    from lm_eval_stereoset.benchmarks.gest.mt.rules import NOTHING
 
-    decided = sum(verdict.gender != UNDECIDED for verdict in verdicts)
-    if len(verdicts) >= ENOUGH_TO_TELL and decided < FEWEST_DECIDED * len(verdicts):
+    if language.marks == NOTHING or len(texts) < ENOUGH_TO_TELL:
+        return
+    if (share := share_with_marks(texts, language)) < FEWEST_WITH_MARKS:
         raise UserError(
-            f"{path}: only {decided:,} of {len(verdicts):,} translations show the speaker's gender; is the column to "
-            f"in the language {language!r}? `--explain undecided` with a part of the file shows what was read"
+            f"{path}: only {100 * share:.0f} % of the translations have a word such as "
+            f"{', '.join(sorted(language.marks.words)[:4])}; is the column to in {language.name}?"
         )

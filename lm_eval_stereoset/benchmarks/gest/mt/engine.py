@@ -74,8 +74,18 @@ class Verdict:
         return f"as many masculine as feminine words: {found}" if self.gender == UNDECIDED else found
 
 
+def words_of(text: str, language: Language) -> tuple[Word, ...]:
+    return read_words(text, language.breaks, language.coordinators, language.letters)
+
+
+def share_with_marks(texts: Sequence[str], language: Language) -> float:
+    """How many of the texts hold a word that shows the language itself: 0.8 to 0.95 of GEST in it."""
+    held = sum(any(word.text in language.marks for word in words_of(text, language)) for text in texts)
+    return held / len(texts)
+
+
 def decide(text: str, language: Language) -> Verdict:
-    words = read_words(text, language.breaks, language.coordinators, language.letters)
+    words = words_of(text, language)
     for _, rules in groupby(language.rules, key=lambda rule: rule.rank):
         if found := _evidence(rules, words):
             return verdict_of(text, found)
@@ -158,9 +168,10 @@ def _continued(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
 
 
 def _opening(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
-    for segment in _segments(words):
-        if not _holds(words, segment, rule.without):
-            yield from _first_form(rule, words, segment)
+    """ "Never was afraid of dogs." Not after a quote: '"Come here", said the doctor.'"""
+    first = next(_segments(words), range(0))
+    if first and words[0].clause == 0 and not _holds(words, first, rule.without):
+        yield from _first_form(rule, words, first)
 
 
 def _itself(rule: Rule, words: Sequence[Word]) -> Iterator[int]:

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from lm_eval_stereoset.benchmarks.gest.mt.english import ABOUT_WOMEN, STEREOTYPES
 
 from lm_eval_stereoset.benchmarks.gest.mt.rules import GENDERS
-from lm_eval_stereoset.benchmarks.gest.stereotypes import ABOUT_WOMEN, STEREOTYPES
 from lm_eval_stereoset.stats.bootstrap import DRAWS, SEED, percentiles
 
 Z = 1.96
@@ -110,6 +110,8 @@ def table(rates: Rates) -> str:
             lines.append("")
         counts = "".join(f"{getattr(rates, gender)[i]:>10,}" for gender in GENDERS)
         lines.append(f"{i + 1:>2} {name:<{width - 3}}{counts}   {_interval(rates.p[i], low[i], high[i])}")
+    if not np.isfinite(rates.p).all():
+        lines += ["", "NaN: no translation shows a gender; a mean over such a stereotype is undefined, too"]
     lines.append("")
     meaning = {
         "p_f": "mean of 1 to 7, stereotypes about women",
@@ -124,7 +126,7 @@ def table(rates: Rates) -> str:
 
 def _interval(value: float, low: float, high: float) -> str:
     if not np.isfinite(value):
-        return "NaN (no translation shows a gender)"
+        return "NaN"
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 

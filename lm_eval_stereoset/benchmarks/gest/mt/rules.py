@@ -1,4 +1,4 @@
-"""The rules of a language as data: rules/<language>.yaml, or a file of the user's. docs/gest_mt.md explains the keys."""
+"""The rules of a language as data: rules/<language>.yaml, or a user's file. docs/gest_mt.md explains the keys."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ MASCULINE, FEMININE, UNDECIDED = GENDERS = ("masculine", "feminine", "undecided"
 NEAREST = "nearest"  # the nearest one of the segment; if it has none, of the clause
 AFTER, BEFORE = "after", "before"  # the first one of the clause in that direction
 CONTINUED = "continued"  # in a segment without such a word, when an earlier segment has one
-OPENING = "opening"  # at the beginning of a segment
+OPENING = "opening"  # at the beginning of the sentence
 ITSELF = "itself"  # anywhere: the form alone says that it is the speaker's
 PLACES = (NEAREST, AFTER, BEFORE, CONTINUED, OPENING, ITSELF)
 ALONE = (OPENING, ITSELF)  # need no word beside
@@ -62,6 +62,7 @@ class Language:
     breaks: WordClass
     coordinators: WordClass
     rules: tuple[Rule, ...]  # in the order of their ranks
+    marks: WordClass = NOTHING  # words that most texts have some of, and other languages' texts have not
     origin: str = ""  # the file, and what it holds
     sha256: str = ""
 
@@ -79,7 +80,9 @@ def languages() -> list[str]:
 def load(code: str, path: Path | None = None) -> Language:
     """The rules that come with us, or those of the user's file."""
     if path is None and code not in languages():
-        raise UserError(f"--language {code!r}: there are rules for {', '.join(languages())}; --rules takes your own")
+        raise UserError(
+            f"--language {code!r}: there are rules for {', '.join(languages())}; --rules takes your own"
+        )
     where = str(path) if path else f"{code}.yaml"
     fields = _fields(path or FOLDER / f"{code}.yaml")
     digest = hashlib.sha256(json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
@@ -110,8 +113,8 @@ def _added(base: Any, more: Any) -> Any:
 
 def parse(fields: dict[str, Any], code: str, where: str) -> Language:
     name, letters = fields.get("name", code), fields.get("letters", {})
-    if not (isinstance(letters, dict) and all(isinstance(x, str) for pair in letters.items() for x in pair)):
-        raise UserError(f"{where}: letters must be a table of letters; put y, n and the like in quotes")
+    if not (isinstance(letters, dict) and all(isinstance(v, str) and _letter(k) for k, v in letters.items())):
+        raise UserError(f"{where}: letters must be a table of single letters; put y, n and the like in quotes")
     classes = {n: _class(e, f"{where}: class {n!r}") for n, e in _table(fields, "classes", where).items()}
     forms = {n: _form(e, f"{where}: form {n!r}") for n, e in _table(fields, "forms", where).items()}
     given = fields.get("rules")
@@ -120,8 +123,12 @@ def parse(fields: dict[str, Any], code: str, where: str) -> Language:
     rules = [_rule(rule, classes, forms, f"{where}: rule {n}") for n, rule in enumerate(given, 1)]
     return Language(
         code, str(name), letters, classes.get("breaks", NOTHING), classes.get("coordinators", NOTHING),
-        tuple(sorted(rules, key=lambda rule: rule.rank)),
+        tuple(sorted(rules, key=lambda rule: rule.rank)), classes.get("marks", NOTHING),
     )  # fmt: skip
+
+
+def _letter(key: Any) -> bool:
+    return isinstance(key, str) and len(key) == 1
 
 
 def _rule(given: Any, classes: dict[str, WordClass], forms: dict[str, Form], where: str) -> Rule:
@@ -169,7 +176,9 @@ def _list(given: Any, where: str) -> list[str]:
     """Words with blanks between them, or a list of such texts."""
     texts = given if isinstance(given, list) else [given]
     if not all(isinstance(text, str) for text in texts):
-        raise UserError(f"{where}: must be words with blanks between them; put a single yes, no or on in quotes")
+        raise UserError(
+            f"{where}: must be words with blanks between them; put a single yes, no or on in quotes"
+        )
     return [word for text in texts for word in text.split()]
 
 

@@ -6,14 +6,15 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lm_eval_stereoset.benchmarks.gest.mt.english import English
-from lm_eval_stereoset.benchmarks.gest.mt.translations import read_translations, write_translations
-from lm_eval_stereoset.errors import UserError
 from stereoset_translation import backends
 from stereoset_translation.backends import Backend
 from stereoset_translation.memory import Memory
 from stereoset_translation.plan import Plan, describe
 from stereoset_translation.run import too_long, translate
+
+from lm_eval_stereoset.benchmarks.gest.mt.english import English
+from lm_eval_stereoset.benchmarks.gest.mt.translations import read_translations, write_translations
+from lm_eval_stereoset.errors import UserError
 
 SOURCE_LANGUAGE = "en"
 

@@ -37,16 +37,16 @@ class Joined:
         whole = len(self.pairs) + len(self.untranslated)
         if self.untranslated:
             lines.append(
-                f"{len(self.untranslated):,} of {whole:,} sentences have no translation, e.g. "
+                f"sentences without a translation: {len(self.untranslated):,} of {whole:,}, e.g. "
                 f"{self.untranslated[0].texts[0]!r}; the rates are those of the others"
             )
         if self.empty:
-            lines.append(f"{len(self.empty):,} translations are empty, e.g. in line {self.empty[0]}")
+            lines.append(f"empty translations: {len(self.empty):,}, e.g. in line {self.empty[0]}")
         if self.same_as_english:
-            lines.append(f"{self.same_as_english:,} translations are the English text itself")
+            lines.append(f"translations that are the English text itself: {self.same_as_english:,}")
         if self.foreign:
             lines.append(
-                f"{len(self.foreign):,} texts are not GEST's and are left out, e.g. {self.foreign[0][:60]!r}"
+                f"texts that are not GEST's, left out: {len(self.foreign):,}, e.g. {self.foreign[0][:60]!r}"
             )
         return lines
 
@@ -118,7 +118,7 @@ def join(english: English, translations: Mapping[str, list[Translation]], path: 
             f"{path}: none of the {len(translations):,} texts in the column from is a sentence of GEST with a "
             f"translation, e.g. {next(iter(translations))[:60]!r}; it must hold GEST's English sentences as they are"
         )
-    return Joined(tuple(pairs), tuple(untranslated), tuple(empty), foreign, same)
+    return Joined(tuple(pairs), tuple(untranslated), tuple(dict.fromkeys(empty)), foreign, same)
 
 
 def _the_one(english: str, given: list[Translation], path: Path) -> Translation:

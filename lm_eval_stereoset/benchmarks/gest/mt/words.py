@@ -65,7 +65,9 @@ def _sorted_out(entries: Iterable[str]) -> tuple[frozenset[str], tuple[str, ...]
 class Word:
     text: str  # normalised
     clause: int
-    segment: int  # parts of a clause, between coordinating conjunctions ("and", "but"), are numbered throughout
+    segment: (
+        int  # parts of a clause, between coordinating conjunctions ("and", "but"), are numbered throughout
+    )
 
 
 def read_words(
@@ -93,11 +95,13 @@ def normalised(text: str, letters: Mapping[str, str]) -> str:
     """Small letters, one apostrophe, no stress marks; `letters` brings a second script to that of the rules."""
     text = unicodedata.normalize("NFC", text).lower().translate(APOSTROPHES).translate(UNSEEN)
     text = unicodedata.normalize("NFC", text).translate(STRESS)
-    return "".join(letters.get(letter, letter) for letter in text) if letters else text
+    return text.translate(str.maketrans(dict(letters))) if letters else text
 
 
 def outside_quotes(text: str) -> str:
     """The text without what is quoted in it, which may be anybody's word. A text that is quoted whole is kept."""
+    if not any(mark in text for mark in CLOSING_QUOTES):
+        return text
     kept: list[str] = []
     closing = ""
     last = {mark: text.rfind(mark) for mark in set("".join(CLOSING_QUOTES.values()))}
