@@ -40,7 +40,9 @@ class English:
 def read_english(data: str | None = None) -> English:
     """From gest.csv, or a folder that holds both of the authors' files."""
     if data is None:
-        raise UserError("which sentences? --data names gest.csv, or the folder data/ of a clone of kinit-sk/gest")
+        raise UserError(
+            "which sentences? --data names gest.csv, or the folder data/ of a clone of kinit-sk/gest"
+        )
     given = Path(data)
     paths = [given / name for name in FILES if (given / name).is_file()] if given.is_dir() else [given]
     if not paths:

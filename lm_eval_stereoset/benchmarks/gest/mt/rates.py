@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from lm_eval_stereoset.benchmarks.gest.mt.english import ABOUT_WOMEN, STEREOTYPES
 
+from lm_eval_stereoset.benchmarks.gest.mt.english import ABOUT_WOMEN, STEREOTYPES
 from lm_eval_stereoset.benchmarks.gest.mt.rules import GENDERS
 from lm_eval_stereoset.stats.bootstrap import DRAWS, SEED, percentiles
 

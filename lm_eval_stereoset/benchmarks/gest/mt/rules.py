@@ -114,7 +114,9 @@ def _added(base: Any, more: Any) -> Any:
 def parse(fields: dict[str, Any], code: str, where: str) -> Language:
     name, letters = fields.get("name", code), fields.get("letters", {})
     if not (isinstance(letters, dict) and all(isinstance(v, str) and _letter(k) for k, v in letters.items())):
-        raise UserError(f"{where}: letters must be a table of single letters; put y, n and the like in quotes")
+        raise UserError(
+            f"{where}: letters must be a table of single letters; put y, n and the like in quotes"
+        )
     classes = {n: _class(e, f"{where}: class {n!r}") for n, e in _table(fields, "classes", where).items()}
     forms = {n: _form(e, f"{where}: form {n!r}") for n, e in _table(fields, "forms", where).items()}
     given = fields.get("rules")

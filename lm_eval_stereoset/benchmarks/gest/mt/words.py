@@ -95,7 +95,7 @@ def normalised(text: str, letters: Mapping[str, str]) -> str:
     """Small letters, one apostrophe, no stress marks; `letters` brings a second script to that of the rules."""
     text = unicodedata.normalize("NFC", text).lower().translate(APOSTROPHES).translate(UNSEEN)
     text = unicodedata.normalize("NFC", text).translate(STRESS)
-    return text.translate(str.maketrans(dict(letters))) if letters else text
+    return text.translate({ord(old): new for old, new in letters.items()}) if letters else text
 
 
 def outside_quotes(text: str) -> str:
