@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a command's --help reads declarations, and comes at once
     from lm_eval_stereoset.stats.statistic import Statistic
 
 if TYPE_CHECKING:
+    from lm_eval_stereoset.chat.asking import Words
     from lm_eval_stereoset.report.extras import Extras
 
 OVERALL = "overall"  # all groups together, or all splits pooled
@@ -67,18 +68,25 @@ class Metric:
 
     name: str  # as in results files: "icat"
     title: str  # as in tables: "ICAT"
-    unit: str  # "%", or "" for a plain number
+    unit: str  # "%", "" for a plain number, "#" for a count
     ideal: float | None  # the value of an unbiased, competent model; None where there is none
     statistic: Statistic
     main: bool = False  # models are compared by it: in the closing table, and in paired tests
     by_group: bool = False  # reported for each group and, where splits are pooled, for each split
     tested: bool = False  # tables say whether it differs from the ideal beyond chance
     poles: tuple[str, str] | None = None  # what is preferred below and above an ideal in the middle
+    closing: bool = False  # in the closing table of a run, too, beside the main ones
+    uncertain: bool = False  # has a standard error though it has no ideal
 
     @property
     def digits(self) -> int:
         """Decimals in tables."""
-        return 2 if self.unit == "%" else 4
+        return {"%": 2, "#": 0}.get(self.unit, 4)
+
+    @property
+    def has_error(self) -> bool:
+        """Whether results say how uncertain it is."""
+        return self.ideal is not None or self.uncertain
 
     @property
     def middle(self) -> bool:
@@ -146,6 +154,10 @@ class Benchmark:
     # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
+    # How it is asked in words, of models that answer in words only; None: by log-likelihoods
+    words: Words | None = None
+    # What must be said beside the numbers of a task in the closing table, from its values by metric; or None
+    remark: Callable[[Mapping[str, float]], str | None] = lambda values: None
     # What only this benchmark shows in the report, such as a paper's tables; every benchmark gets the rest by itself.
     report: Extras | None = None
     ranked_by: str | None = None  # the metric that models are ranked by; None: the first main one
@@ -177,6 +189,11 @@ class Benchmark:
     @property
     def pools(self) -> bool:
         return self.pooled and len(self.splits) > 1
+
+    @property
+    def data_name(self) -> str:
+        """What its data are called: one that asks in another way about the data of another benchmark has none."""
+        return self.words.of if self.words else self.name
 
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lm_eval_stereoset.errors import UserError
 
 if TYPE_CHECKING:
+    from lm_eval_stereoset.benchmarks.declaration import Benchmark
     from lm_eval_stereoset.benchmarks.stereoset.census import Census
 
 
@@ -66,11 +67,10 @@ def _add_benchmark(parser: argparse.ArgumentParser) -> None:
 
 
 def fetch(args: argparse.Namespace) -> None:
-    from lm_eval_stereoset.benchmarks import find
     from lm_eval_stereoset.benchmarks.declaration import Fetch
     from lm_eval_stereoset.data.store import folder_of
 
-    benchmark = find(args.benchmark)
+    benchmark = with_data(args.benchmark)
     clone = Path(args.clone) if args.clone else None
     if clone is not None and not clone.is_dir():
         raise UserError(f"--from {clone}: no such folder")
@@ -82,6 +82,17 @@ def fetch(args: argparse.Namespace) -> None:
     print(f"{len(paths)} files in {folder_of(benchmark)}; `stereoset data list` shows them")
 
 
+def with_data(name: str) -> "Benchmark":
+    from lm_eval_stereoset.benchmarks import find
+
+    benchmark = find(name)
+    if benchmark.words is not None:
+        raise UserError(
+            f"{name} asks about the data of {benchmark.data_name}; say {benchmark.data_name} instead"
+        )
+    return benchmark
+
+
 def _known(flag: str, asked: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
     """What was asked for, or all that there is."""
     if unknown := [name for name in asked or () if name not in known]:
@@ -91,11 +102,11 @@ def _known(flag: str, asked: list[str] | None, known: tuple[str, ...]) -> tuple[
 
 def list_data(args: argparse.Namespace) -> int:
     """All files that can be read are listed; damaged ones are named after them, and make the exit code 2."""
-    from lm_eval_stereoset.benchmarks import find, names
+    from lm_eval_stereoset.benchmarks import with_own_data
     from lm_eval_stereoset.data import store
 
     found, damaged = [], []
-    for benchmark in map(find, names()):
+    for benchmark in with_own_data():
         for language in store.languages_in(benchmark):
             for split in benchmark.splits:
                 if store.file_of(benchmark, split, language).is_file():
@@ -163,18 +174,18 @@ def print_census(census: "Census", names: bool) -> None:
 
 
 def add(args: argparse.Namespace) -> None:
-    from lm_eval_stereoset.benchmarks import find
+    from lm_eval_stereoset.benchmarks import in_words
     from lm_eval_stereoset.data.adding import add as add_data
     from lm_eval_stereoset.harness.yaml_tasks import own_task_files, own_task_names
 
-    benchmark = find(args.benchmark)
+    benchmark = with_data(args.benchmark)
     added = add_data(benchmark, Path(args.folder), args.language, args.version, args.replace, own_task_files)
     tasks = own_task_names(benchmark, args.language)
+    in_chat = [task for one in in_words(benchmark) for task in own_task_names(one, args.language)]
     for d in added:
         print(f"{d.split}/{d.language}: {len(d.examples)} examples, version {d.provenance.version}")
     kept = [s for s in benchmark.splits if s not in {d.split for d in added}]
     if kept and len(tasks) > len(added):
         print(f"{kept[0]}/{args.language}: still the data added before; {tasks[-1]} pools it with the new")
-    print(
-        f"tasks: {', '.join(tasks)}; try\n  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}"
-    )
+    print(f"tasks: {', '.join([*tasks, *in_chat])}; try")
+    print(f"  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}")

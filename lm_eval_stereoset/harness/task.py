@@ -87,6 +87,10 @@ class BenchmarkTask(ConfigurableTask):
             self.descriptions = {
                 split: self.benchmark.said(Description(PLAIN[kind], unit)) for split, kind in kinds.items()
             }
+        self._describe()
+
+    def _describe(self) -> None:
+        """Writes how examples are scored into what the results file will hold."""
         for part in self._provenance():
             if part["split"] in self.descriptions:
                 part.update(self.descriptions[part["split"]]._asdict())
