@@ -88,7 +88,7 @@ def fetch(args: argparse.Namespace) -> None:
         raise UserError(f"{named} is a source itself; leave out --source {args.source}")
     if asked is None and args.language:  # the usual source of the first language
         asked = next(iter(benchmark.sources_of(args.language[0])), None)
-    (source,) = _known("--source", asked and [asked], tuple(benchmark.sources))[:1]
+    (source,) = _known("--source", [asked] if asked else None, tuple(benchmark.sources))[:1]
     languages = _known(
         "--language", args.language, benchmark.sources[source].languages or benchmark.languages
     )

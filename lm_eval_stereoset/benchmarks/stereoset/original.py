@@ -44,7 +44,7 @@ def read_original(path: Path | str) -> dict[str, list[Example]]:
             f"{path}: not in the layout of the original StereoSet: needs an object 'data' with intrasentence, "
             "intersentence or both"
         )
-    found = {}
+    found: dict[str, list[Example]] = {}
     for split in SPLITS:
         entries = content["data"].get(KEYS[split])
         if entries is None:
