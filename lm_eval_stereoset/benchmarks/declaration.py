@@ -24,10 +24,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:  # a command's --help reads declarations, and comes at once
     import numpy as np
 
+    from lm_eval_stereoset.scoring.describe import Description
     from lm_eval_stereoset.scoring.questions import Question
     from lm_eval_stereoset.stats.statistic import Statistic
 
 if TYPE_CHECKING:
+    from lm_eval_stereoset.chat.asking import Words
     from lm_eval_stereoset.report.extras import Extras
 
 OVERALL = "overall"  # all groups together, or all splits pooled
@@ -66,18 +68,25 @@ class Metric:
 
     name: str  # as in results files: "icat"
     title: str  # as in tables: "ICAT"
-    unit: str  # "%", or "" for a plain number
+    unit: str  # "%", "" for a plain number, "#" for a count
     ideal: float | None  # the value of an unbiased, competent model; None where there is none
     statistic: Statistic
     main: bool = False  # models are compared by it: in the closing table, and in paired tests
     by_group: bool = False  # reported for each group and, where splits are pooled, for each split
     tested: bool = False  # tables say whether it differs from the ideal beyond chance
     poles: tuple[str, str] | None = None  # what is preferred below and above an ideal in the middle
+    closing: bool = False  # in the closing table of a run, too, beside the main ones
+    uncertain: bool = False  # has a standard error though it has no ideal
 
     @property
     def digits(self) -> int:
         """Decimals in tables."""
-        return 2 if self.unit == "%" else 4
+        return {"%": 2, "#": 0}.get(self.unit, 4)
+
+    @property
+    def has_error(self) -> bool:
+        """Whether results say how uncertain it is."""
+        return self.ideal is not None or self.uncertain
 
     @property
     def middle(self) -> bool:
@@ -131,6 +140,11 @@ class Benchmark:
     metrics: tuple[Metric, ...]
     # (examples, their scores by label) -> (examples, columns): what the statistics are functions of, cluster by cluster
     columns: Callable[[Sequence[Any], np.ndarray], np.ndarray]
+    # Columns are made of probabilities; otherwise of any monotone function of them, such as their logarithms.
+    probabilities: bool = False
+    # What results say about a way of scoring; raises a UserError for one that the metrics mean nothing with.
+    said: Callable[[Description], Description] = lambda description: description
+    pooled: bool = True  # several splits are also taken together, as a task and in tables
     sources: Mapping[str, Source] = field(default_factory=dict)
     known: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # sha256 of a file: source, version
     sample: Path | None = None  # data that comes with the package, laid out like a data folder
@@ -144,6 +158,10 @@ class Benchmark:
     # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
+    # How it is asked in words, of models that answer in words only; None: by log-likelihoods
+    words: Words | None = None
+    # What must be said beside the numbers of a task in the closing table, from its values by metric; or None
+    remark: Callable[[Mapping[str, float]], str | None] = lambda values: None
     # What only this benchmark shows in the report, such as a paper's tables; every benchmark gets the rest by itself.
     report: Extras | None = None
     ranked_by: str | None = None  # the metric that models are ranked by; None: the first main one
@@ -179,7 +197,16 @@ class Benchmark:
     @property
     def views(self) -> tuple[str, ...]:
         """The splits as tables show them, all of them pooled first; results may lack some."""
-        return (OVERALL, *self.splits) if len(self.splits) > 1 else self.splits
+        return (OVERALL, *self.splits) if self.pools else self.splits
+
+    @property
+    def pools(self) -> bool:
+        return self.pooled and len(self.splits) > 1
+
+    @property
+    def data_name(self) -> str:
+        """What its data are called: one that asks in another way about the data of another benchmark has none."""
+        return self.words.of if self.words else self.name
 
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)
@@ -190,6 +217,7 @@ class Benchmark:
         return tuple(field.name for field in fields(self.example))
 
     def task_name(self, split: str | None, language: str) -> str:
-        """`split` None: all splits pooled. A benchmark with a single split does not name it."""
-        parts = [self.name, split if len(self.splits) > 1 else None, language]
+        """`split` None: all splits pooled. What a benchmark has only one of is not named."""
+        only = self.languages == (language,)
+        parts = [self.name, split if len(self.splits) > 1 else None, None if only else language]
         return "_".join(part for part in parts if part)

@@ -12,8 +12,6 @@ from lm_eval_stereoset.errors import UserError
 
 if TYPE_CHECKING:
     from lm_eval_stereoset.benchmarks.declaration import Benchmark
-
-if TYPE_CHECKING:
     from lm_eval_stereoset.benchmarks.stereoset.census import Census
 
 
@@ -99,13 +97,24 @@ def fetch(args: argparse.Namespace) -> None:
 
 def benchmark_or_source(name: str) -> tuple["Benchmark", str | None]:
     """`stereoset data fetch ptbr` names a source; the benchmark that it belongs to follows from that."""
-    from lm_eval_stereoset.benchmarks import find, names, registered
+    from lm_eval_stereoset.benchmarks import names, registered
 
     for benchmark in registered():
         source = benchmark.sources.get(name)
         if name not in names() and source is not None and source.languages:
             return benchmark, name
-    return find(name), None
+    return with_data(name), None
+
+
+def with_data(name: str) -> "Benchmark":
+    from lm_eval_stereoset.benchmarks import find
+
+    benchmark = find(name)
+    if benchmark.words is not None:
+        raise UserError(
+            f"{name} asks about the data of {benchmark.data_name}; say {benchmark.data_name} instead"
+        )
+    return benchmark
 
 
 def _known(flag: str, asked: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
@@ -117,11 +126,11 @@ def _known(flag: str, asked: list[str] | None, known: tuple[str, ...]) -> tuple[
 
 def list_data(args: argparse.Namespace) -> int:
     """All files that can be read are listed; damaged ones are named after them, and make the exit code 2."""
-    from lm_eval_stereoset.benchmarks import find, names
+    from lm_eval_stereoset.benchmarks import with_own_data
     from lm_eval_stereoset.data import store
 
     found, damaged = [], []
-    for benchmark in map(find, names()):
+    for benchmark in with_own_data():
         for language in store.languages_in(benchmark):
             for split in benchmark.splits:
                 if store.file_of(benchmark, split, language).is_file():
@@ -189,11 +198,11 @@ def print_census(census: "Census", names: bool) -> None:
 
 
 def add(args: argparse.Namespace) -> None:
-    from lm_eval_stereoset.benchmarks import find
+    from lm_eval_stereoset.benchmarks import in_words
     from lm_eval_stereoset.data.adding import add as add_data
     from lm_eval_stereoset.harness.yaml_tasks import own_task_files, own_task_names
 
-    benchmark = find(args.benchmark)
+    benchmark = with_data(args.benchmark)
     language = f"{args.language}_{args.name}" if args.name else args.language
     if args.name is not None and not re.fullmatch("[a-z0-9]+", args.name):
         raise UserError(
@@ -201,11 +210,11 @@ def add(args: argparse.Namespace) -> None:
         )
     added = add_data(benchmark, Path(args.folder), language, args.version, args.replace, own_task_files)
     tasks = own_task_names(benchmark, language)
+    in_chat = [task for one in in_words(benchmark) for task in own_task_names(one, language)]
     for d in added:
         print(f"{d.split}/{d.language}: {len(d.examples)} examples, version {d.provenance.version}")
     kept = [s for s in benchmark.splits if s not in {d.split for d in added}]
     if kept and len(tasks) > len(added):
         print(f"{kept[0]}/{language}: still the data added before; {tasks[-1]} pools it with the new")
-    print(
-        f"tasks: {', '.join(tasks)}; try\n  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}"
-    )
+    print(f"tasks: {', '.join([*tasks, *in_chat])}; try")
+    print(f"  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}")

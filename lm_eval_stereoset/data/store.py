@@ -64,7 +64,7 @@ def data_folder() -> Path:
 
 def folder_of(benchmark: Benchmark) -> Path:
     """A benchmark's part of the data folder."""
-    return data_folder() / (benchmark.name if benchmark.folder is None else benchmark.folder)
+    return data_folder() / (benchmark.data_name if benchmark.folder is None else benchmark.folder)
 
 
 def file_in(folder: Path, split: str, language: str) -> Path:
@@ -96,7 +96,7 @@ def load(benchmark: Benchmark, split: str, language: str, data: str | Path | Non
         raise UserError(f"no split {split!r}; the splits are {', '.join(benchmark.splits)}")
     if data == "sample":
         return _load_sample(benchmark, split, language)
-    if data in (None, "", benchmark.name):
+    if data in (None, "", benchmark.data_name):
         path = file_of(benchmark, split, language)
         finish(journal_of(folder_of(benchmark), language))
         if not path.is_file():
@@ -112,7 +112,7 @@ def load(benchmark: Benchmark, split: str, language: str, data: str | Path | Non
 
 
 def _name_of(benchmark: Benchmark, language: str) -> str:
-    return benchmark.name if language in benchmark.built_in else "own"
+    return benchmark.data_name if language in benchmark.built_in else "own"
 
 
 def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
@@ -127,7 +127,10 @@ def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
 
 
 def _fetch_missing(benchmark: Benchmark, split: str, language: str) -> None:
-    folder, named = folder_of(benchmark), "" if benchmark.name == "stereoset" else f" {benchmark.name}"
+    folder, named = (
+        folder_of(benchmark),
+        "" if benchmark.data_name == "stereoset" else f" {benchmark.data_name}",
+    )
     if language not in benchmark.built_in:
         raise UserError(
             f"no data for language {language!r} in {folder}; built in are {', '.join(benchmark.built_in)}; "

@@ -16,7 +16,7 @@ import numpy as np
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
-from lm_eval_stereoset.benchmarks.evaluation import by_label, standard_errors, summarise
+from lm_eval_stereoset.benchmarks.evaluation import by_label, of_logarithms, standard_errors, summarise
 from lm_eval_stereoset.harness import closing
 from lm_eval_stereoset.stats.statistic import cluster_sums
 
@@ -43,7 +43,7 @@ def harness_metrics(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Ha
     for metric, subset in plain:
         name = metric.name if subset is None else f"{metric.name}_{subset}"
         found.append(HarnessMetric(name, metric, subset, stderr=False))
-        if metric.ideal is not None:
+        if metric.has_error:
             found.append(HarnessMetric(f"{name}_stderr", metric, subset, stderr=True))
     return {one.name: one for one in found}
 
@@ -54,7 +54,16 @@ def contributions(
     """{metric: what the example adds to it}, None where the example is not in the metric's subset."""
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"example {example.id}: the model's answer is not a finite number: {list(scores)}")
-    columns = benchmark.columns([example], np.array([by_label(benchmark, example, scores)]))[0]
+    return contributions_of_row(
+        benchmark, splits, example, by_label(benchmark, example, of_logarithms(benchmark, scores))
+    )
+
+
+def contributions_of_row(
+    benchmark: Benchmark, splits: Sequence[str], example: Any, row: Sequence[float]
+) -> dict[str, Item | None]:
+    """`row`: scores in the order of the benchmark's labels, or what answers in words add up to."""
+    columns = benchmark.columns([example], np.array([row]))[0]
     item = (example.cluster, *columns.tolist())
     subsets = (None, example.split, example.group)
     return {

@@ -41,7 +41,7 @@ def score_sentence(
 def score_follow(
     model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
 ) -> list[Scores]:
-    contexts = [with_final_dot(question.context) for question, _ in flat(questions)]
+    contexts = [with_final_dot(question.context_of(candidate)) for question, candidate in flat(questions)]
     candidates = [candidate.sentence for _, candidate in flat(questions)]
     names = names_of(questions)
     full = _encode(tokenizer, [f"{a} {b}" for a, b in zip(contexts, candidates, strict=True)], settings.exact)

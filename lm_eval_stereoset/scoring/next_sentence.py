@@ -33,7 +33,7 @@ METHODS = {"follow": score_follow}
 
 
 def _pairs(questions: Sequence[Question]) -> list[tuple[str, str]]:
-    return [(question.context, candidate.sentence) for question, candidate in flat(questions)]
+    return [(question.context_of(candidate), candidate.sentence) for question, candidate in flat(questions)]
 
 
 def cut_pairs(model: Any, tokenizer: Any, questions: Sequence[Question]) -> int:

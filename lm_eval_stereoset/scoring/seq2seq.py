@@ -206,7 +206,11 @@ def mask_steps(
 def sentinel_answers(model: Model, tokenizer: Tokenizer, questions: Sequence[Question]) -> list[Query]:
     asked = flat(questions)
     contexts = _encode(
-        tokenizer, [f"{with_final_dot(question.context)} {SENTINELS[0]}".lstrip() for question, _ in asked]
+        tokenizer,
+        [
+            f"{with_final_dot(question.context_of(candidate))} {SENTINELS[0]}".lstrip()
+            for question, candidate in asked
+        ],
     )
     answers = _encode(tokenizer, [candidate.sentence for _, candidate in asked], special=False)
     beginning = (decoder_start_token(model.config), tokenizer.convert_tokens_to_ids(SENTINELS[0]))
@@ -219,7 +223,9 @@ def sentinel_answers(model: Model, tokenizer: Tokenizer, questions: Sequence[Que
 def mask_answers(model: Model, tokenizer: Tokenizer, questions: Sequence[Question]) -> list[Query]:
     """The encoder sees context and mask, the decoder writes context and candidate; only the latter counts."""
     asked = flat(questions)
-    pairs = [(with_final_dot(question.context), candidate.sentence) for question, candidate in asked]
+    pairs = [
+        (with_final_dot(question.context_of(candidate)), candidate.sentence) for question, candidate in asked
+    ]
     texts = tokenise(tokenizer, [f"{a} {b}" if a else b for a, b in pairs])
     queries = []
     for (_, b), text, name in zip(pairs, texts, names_of(questions), strict=True):
