@@ -135,7 +135,7 @@ def languages() -> list[str]:
     from lm_eval_stereoset import benchmarks
     from lm_eval_stereoset.harness.yaml_tasks import own_languages
 
-    found = [code for b in benchmarks.registered() for code in (*b.languages, *own_languages(b))]
+    found = [code for b in benchmarks.registered() for code in (*b.built_in, *own_languages(b))]
     return list(dict.fromkeys(found))
 
 

@@ -136,12 +136,12 @@ class BenchmarkTask(ConfigurableTask):
         refuse_unsuitable(lm)
         kinds = self._kinds()
         if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
-            said = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
-            self.descriptions = {split: self.benchmark.said(one) for split, one in said.items()}
+            described = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
+            self.descriptions = {split: self.benchmark.said(one) for split, one in described.items()}
         else:
             refuse_lost_start(lm, [str(instance.args[0]) for instance in self.instances])
             counts, unit = count(lm, self.instances)
-            found = defaultdict(list)
+            found: dict[tuple[str, str], list[int]] = defaultdict(list)
             for instance, n in zip(self.instances, counts, strict=True):
                 found[instance.doc["split"], instance.doc["id"]].append(n)
             self.counts = dict(found)
