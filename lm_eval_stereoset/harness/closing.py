@@ -68,8 +68,13 @@ def _table(
     return [
         *_aligned([header, *rows], model_of(results)),
         "",
-        *NOTES.wrap(f"{benchmark.legend} ±: standard error, by {benchmark.cluster}."),
+        *NOTES.wrap(f"{ideals(benchmark)}±: standard error, by {benchmark.cluster}."),
     ]
+
+
+def ideals(benchmark: Benchmark) -> str:
+    found = [f"{metric.title} {metric.ideal:g}" for metric in benchmark.main if metric.ideal is not None]
+    return f"Ideal: {', '.join(found)}. " if found else ""
 
 
 def our_tasks(results: Results) -> dict[str, tuple[str, Parts]]:

@@ -8,8 +8,10 @@ aggregation (aggregation.py).
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from lm_eval.api import task as task_module
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_stereoset import benchmarks
@@ -18,6 +20,7 @@ from lm_eval_stereoset.harness import tokens
 from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
 from lm_eval_stereoset.harness.answers import candidate_scores, own_count
 from lm_eval_stereoset.harness.asking import asking_model
+from lm_eval_stereoset.harness.bending import replaced
 from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, example_of_doc
 from lm_eval_stereoset.harness.printing import put_main_metrics_first
 from lm_eval_stereoset.harness.suitable import refuse_lost_start, refuse_unsuitable
@@ -64,7 +67,8 @@ class BenchmarkTask(ConfigurableTask):
                 "%s: --cache_requests is not used; %s's requests are built anew, which takes seconds",
                 *(self.config.task, self.benchmark.title),
             )
-        super().build_all_requests(limit=limit, samples=samples, **options)
+        with replaced(task_module, "tqdm", partial(task_module.tqdm, disable=True)):  # it takes a second
+            super().build_all_requests(limit=limit, samples=samples, **options)
         self._note_use(limit, samples)
         lm = asking_model()
         if lm is not None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.progress import Progress
 from lm_eval_stereoset.scoring.questions import Question
 
 CASES = ("orig", "b", "c", "d", "e", "f")  # what the inter-sentence score of a causal model compares
@@ -58,7 +59,7 @@ class Settings:
     exact: bool = False  # True: the authors' program with its quirks; False: the correct computation
     batch_tokens: int | None = None  # padded tokens of a batch; None: chosen for the device
     batch_size: int | None = None  # at most so many inputs a batch; None: as many as batch_tokens holds
-    progress: bool = False  # a progress bar per pass through the model
+    progress: Progress | None = None  # where to tell how many examples are done
     prefix_token_id: int | None = (
         None  # causal: the token in front of a text; None: the tokenizer's BOS or EOS
     )
