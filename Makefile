@@ -1,6 +1,6 @@
 # make demo   a real model on the bundled sample in five languages: tables and a report page
 # make test   all tests
-# make lint   ruff
+# make lint   ruff and mypy
 # make docs   the pages and task files that are written from declarations and parsers
 # Both of the first two install what they need into .venv, on a machine with Python 3.10 to 3.13.
 
@@ -43,10 +43,11 @@ chromium:
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m mypy
 
 docs: $(VENV)/.installed
 	$(BIN)/python tasks/generate.py
 	$(BIN)/python docs/make_cli.py
 
 clean:
-	rm -rf $(VENV) results .pytest_cache .ruff_cache
+	rm -rf $(VENV) results .pytest_cache .ruff_cache .mypy_cache

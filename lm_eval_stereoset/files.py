@@ -21,7 +21,7 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO]:
     Readers see the old file or the new one, never a part. Text is UTF-8 with "\\n" line ends.
     """
     path = Path(path)
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     temporary = None
     try:
         refuse_special(

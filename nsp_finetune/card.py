@@ -51,7 +51,7 @@ tags:
 language:
 {header}
 ---
-# Next-sentence prediction on {base_name(settings.base)}
+# Next-sentence prediction on {base_name(settings.start_from)}
 
 A {nsp["family"]} model that tells whether a sentence follows another, so that it can take StereoSet's
 inter-sentence test:

@@ -14,7 +14,7 @@ from lm_eval_stereoset.scoring.nsp_model import NSPModel
 def inter_data(language: str) -> tuple[str, Path] | None:
     """StereoSet's inter-sentence pairs in the language if they are here, else the bundled sample's, else None."""
     for name, folder in ((BENCHMARK.title, folder_of(BENCHMARK)), ("the bundled sample", BENCHMARK.sample)):
-        if (path := file_in(folder, "inter", language)).is_file():
+        if folder and (path := file_in(folder, "inter", language)).is_file():
             return name, path
     return None
 

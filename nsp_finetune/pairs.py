@@ -10,11 +10,15 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lm_eval_stereoset.errors import UserError
 from nsp_finetune.sentences import Store
+
+if TYPE_CHECKING:
+    from datasets import Features
 
 BUCKET_PAIRS = 50_000  # pairs of a bucket: what a process holds at once
 MAX_BUCKETS = 512  # files open at once
@@ -138,7 +142,7 @@ def write_bucket(
 MAX_LENGTH = 4000  # characters; longer pairs count as this in the percentiles
 
 
-def features():
+def features() -> "Features":
     """Columns of the table of pairs."""
     from datasets import Features, Value
 

@@ -9,7 +9,7 @@ DIR/statistics.json, DIR/inputs.json                          what is in it, and
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -210,7 +210,7 @@ def build_split(
     }
 
 
-def _run(tasks: list[tuple], workers: int):
+def _run(tasks: list[tuple], workers: int) -> Iterator[Any]:
     if workers <= 1 or len(tasks) == 1:
         yield from (write_bucket(*task) for task in tasks)
         return

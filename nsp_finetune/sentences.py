@@ -8,7 +8,7 @@ import os
 import struct
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -36,7 +36,7 @@ def split_article(splitter: Splitter, text: str) -> list[str]:
 
 def split_articles(
     articles: Iterable[Article], language: str, workers: int, splitter: str = DEFAULT
-) -> Iterator[tuple[str, list[str]]]:
+) -> Generator[tuple[str, list[str]], None, None]:
     """(id, sentences) in the order of the articles, however many processes split them."""
     load(language, splitter)  # fails here, not in a worker
     chunks = _chunks(articles)
@@ -65,6 +65,7 @@ def _start_worker(language: str, splitter: str) -> None:
 
 
 def _split_chunk(chunk: Sequence[Article]) -> list[tuple[str, list[str]]]:
+    assert _splitter is not None  # _start_worker has run in this process
     return [(article, split_article(_splitter, text)) for article, text in chunk]
 
 

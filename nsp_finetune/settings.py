@@ -75,6 +75,13 @@ class TrainSettings:
         if self.loader_workers > MOST_WORKERS:
             raise UserError(f"loader_workers must be at most {MOST_WORKERS}, is {self.loader_workers}")
 
+    @property
+    def start_from(self) -> str:
+        """`base`, where there is no run without one."""
+        if self.base is None:
+            raise UserError("which model? give --base FOLDER_OR_HUB_NAME or a --preset that names one")
+        return self.base
+
 
 ABOVE_ZERO = ("core_lr", "head_lr", "clip")
 AT_LEAST = {
@@ -180,7 +187,7 @@ def _is_there(path: Path) -> bool:
 
 def type_of(name: str) -> type:
     """bool, int, float or str, without the None that a setting may also be."""
-    annotation = next(f.type for f in dataclasses.fields(TrainSettings) if f.name == name)
+    annotation: Any = next(f.type for f in dataclasses.fields(TrainSettings) if f.name == name)
     return next(
         arg for arg in (getattr(annotation, "__args__", None) or (annotation,)) if arg is not type(None)
     )
@@ -200,7 +207,7 @@ def typed(name: str, value: Any, where: str = "") -> Any:
         raise UserError(f"{where}{name} is too large a number")
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise UserError(f"{where}{name} must be {KINDS[kind]}, is {str(value)[:80]!r}")
-    if kind is str and not _is_text(value):
+    if isinstance(value, str) and not _is_text(value):
         raise UserError(f"{where}{name} holds a NUL or half a character (a lone surrogate)")
     return value
 

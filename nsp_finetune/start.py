@@ -18,12 +18,11 @@ if TYPE_CHECKING:
 
 def check_before(settings: TrainSettings, pairs: Path, output: Path, folder: Path, resume: bool) -> None:
     """Every mistake that can be seen before the work starts."""
-    if settings.base is None:
-        raise UserError("which model? give --base FOLDER_OR_HUB_NAME or a --preset that names one")
+    base = settings.start_from
     for split in ("train", "validation", "test"):
         pair_files(pairs, split)
     read_statistics(pairs)  # the card needs it at the end
-    for given in (settings.base, pairs):
+    for given in (base, pairs):
         if output.resolve() == Path(given).resolve():
             raise UserError(f"--output {output} is what the run starts from; choose another --output")
     if not resume and (output.exists() or (folder / "checkpoints").exists()):
@@ -31,8 +30,8 @@ def check_before(settings: TrainSettings, pairs: Path, output: Path, folder: Pat
             f"{output} (or {folder.name} beside it) holds a run already: --resume it or choose another --output"
         )
     check_tracker(settings.tracker)
-    load_config(settings.base, settings.gguf_file)
-    load_tokenizer(settings.base, settings.gguf_file)
+    load_config(base, settings.gguf_file)
+    load_tokenizer(base, settings.gguf_file)
 
 
 def check_tracker(tracker: str) -> None:
@@ -101,7 +100,7 @@ def get_model(settings: TrainSettings) -> NSPModel:
 
     torch.manual_seed(settings.seed)  # the fresh head
     model = new_model(
-        settings.base,
+        settings.start_from,
         family=settings.family,
         pair=settings.pair,
         prefix=settings.prefix,

@@ -101,7 +101,7 @@ def _wanted_moments(model: Any, found: Mapping[str, Any]) -> Tensors:
     """For each weight all three, or none if it has never had a gradient (torch keeps none then)."""
     import torch
 
-    wanted = {}
+    wanted: Tensors = {}
     for name, parameter in model.named_parameters():
         if any(f"{key}:{name}" in found for key in KEYS):
             wanted |= {"step:" + name: torch.zeros(()), "exp_avg:" + name: parameter}

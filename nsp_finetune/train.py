@@ -11,7 +11,7 @@ process or several, and a resumed run is the uninterrupted one.
 import logging
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -156,7 +156,7 @@ class Run:
         if last or self.progress["stopped"] or done % save_steps == 0:
             self.save()
 
-    def epoch(self):
+    def epoch(self) -> Iterator[Any]:
         """(number of the step, its batches on this process with the size of the whole step) from where we are."""
         from torch.utils.data import DataLoader
 
@@ -324,7 +324,7 @@ class Run:
         draw(
             progress["history"],
             folder / "learning_curve.png",
-            f"next-sentence prediction, {base_name(settings.base)}",
+            f"next-sentence prediction, {base_name(settings.start_from)}",
         )
         statistics = read_statistics(self.pairs)
         card = model_card(

@@ -6,7 +6,10 @@ from lm_eval_stereoset.benchmarks.declaration import Benchmark
 from lm_eval_stereoset.errors import UserError
 
 # name: the module whose BENCHMARK it is, imported when it is asked for
-MODULES = {"stereoset": "lm_eval_stereoset.benchmarks.stereoset.declared"}
+MODULES = {
+    "stereoset": "lm_eval_stereoset.benchmarks.stereoset.declared",
+    "genderswap": "lm_eval_stereoset.benchmarks.genderswap.declared",
+}
 _REGISTERED: dict[str, Benchmark] = {}
 
 

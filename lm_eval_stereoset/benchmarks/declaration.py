@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:  # a command's --help reads declarations, and comes at once
     import numpy as np
 
+    from lm_eval_stereoset.scoring.describe import Description
     from lm_eval_stereoset.scoring.questions import Question
     from lm_eval_stereoset.stats.statistic import Statistic
 
@@ -130,6 +131,11 @@ class Benchmark:
     metrics: tuple[Metric, ...]
     # (examples, their scores by label) -> (examples, columns): what the statistics are functions of, cluster by cluster
     columns: Callable[[Sequence[Any], np.ndarray], np.ndarray]
+    # Columns are made of probabilities; otherwise of any monotone function of them, such as their logarithms.
+    probabilities: bool = False
+    # What results say about a way of scoring; raises a UserError for one that the metrics mean nothing with.
+    said: Callable[[Description], Description] = lambda description: description
+    pooled: bool = True  # several splits are also taken together, as a task and in tables
     sources: Mapping[str, Source] = field(default_factory=dict)
     known: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # sha256 of a file: source, version
     sample: Path | None = None  # data that comes with the package, laid out like a data folder
@@ -146,6 +152,9 @@ class Benchmark:
     cluster: str = "cluster"  # what a cluster is called
     group: str = "group"  # what a group is called
     legend: str = ""  # one line below tables
+    licence: str = ""  # of the data, for those who publish results
+    caveat: str = ""  # what its numbers do not say, for those who publish them
+    hub: str | None = None  # its data set on the Hugging Face hub
     asks: str = ""  # what it finds out, as a question: in --help and `stereoset ls`
 
     @property
@@ -163,7 +172,11 @@ class Benchmark:
     @property
     def views(self) -> tuple[str, ...]:
         """The splits as tables show them, all of them pooled first; results may lack some."""
-        return (OVERALL, *self.splits) if len(self.splits) > 1 else self.splits
+        return (OVERALL, *self.splits) if self.pools else self.splits
+
+    @property
+    def pools(self) -> bool:
+        return self.pooled and len(self.splits) > 1
 
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)
@@ -174,6 +187,7 @@ class Benchmark:
         return tuple(field.name for field in fields(self.example))
 
     def task_name(self, split: str | None, language: str) -> str:
-        """`split` None: all splits pooled. A benchmark with a single split does not name it."""
-        parts = [self.name, split if len(self.splits) > 1 else None, language]
+        """`split` None: all splits pooled. What a benchmark has only one of is not named."""
+        only = self.languages == (language,)
+        parts = [self.name, split if len(self.splits) > 1 else None, None if only else language]
         return "_".join(part for part in parts if part)

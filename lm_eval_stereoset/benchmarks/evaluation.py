@@ -47,6 +47,11 @@ def by_label(benchmark: Benchmark, example: Example, scores: Sequence[float]) ->
     return [found[label] for label in benchmark.labels]
 
 
+def of_logarithms(benchmark: Benchmark, scores: Sequence[float]) -> list[float]:
+    """Mean log-probabilities, as models answer, as what the benchmark's columns are made of."""
+    return np.exp(np.asarray(scores, dtype=float)).tolist() if benchmark.probabilities else list(scores)
+
+
 def pool(parts: Mapping[str, Scored]) -> Scored:
     """'Overall' pools the examples of the splits, then computes; it is not a mean of two ICATs."""
     first = next(iter(parts.values()))
@@ -59,7 +64,7 @@ def pool(parts: Mapping[str, Scored]) -> Scored:
 
 def evaluate(parts: Mapping[str, Scored]) -> Table:
     table = {split: evaluate_groups(scored) for split, scored in parts.items()}
-    if len(parts) > 1:
+    if len(parts) > 1 and next(iter(parts.values())).benchmark.pools:
         table[OVERALL] = evaluate_groups(pool(parts))
     return table
 
@@ -88,7 +93,7 @@ def with_intervals(
     for metric in (metric for metric in benchmark.metrics if metric.ideal is not None):
         values[f"{metric.name}_stderr"] = draws.standard_error(metric.name)
         values[f"{metric.name}_low"], values[f"{metric.name}_high"] = draws.interval(metric.name)
-        if metric.tested:
+        if metric.tested and metric.ideal is not None:
             error = values[f"{metric.name}_stderr"]
             values[ideal_test_name(metric.name, metric.ideal)] = p_value_against(
                 metric.ideal, values[metric.name], error, draws.clusters

@@ -18,6 +18,7 @@ COMMANDS = {
     "report": ("lm_eval_stereoset.cli.report", "one page, tables and figures from any number of results"),
     "compare": ("lm_eval_stereoset.cli.compare", "a base model against others: paired differences, intervals, tests"),
     "gate": ("lm_eval_stereoset.cli.gate", "pass or fail: results against limits, for a build or a release"),
+    "publish": ("lm_eval_stereoset.cli.publish", "results into a model card, the hub's evaluation results, or LaTeX"),
     "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
     "translate": ("stereoset_translation.cli", "bring StereoSet into a new language"),
     "nsp": ("nsp_finetune.cli", "fine-tune models for next-sentence prediction, as `python -m nsp_finetune`"),

@@ -30,10 +30,10 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str]) -> None:
-    import argcomplete
+    from argcomplete.shell_integration import shellcode
 
     args = make_parser().parse_args(argv)
-    print(argcomplete.shellcode(["stereoset"], shell=args.shell))
+    print(shellcode(["stereoset"], shell=args.shell))
 
 
 def answer() -> None:

@@ -5,8 +5,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.errors import UserError
+
+if TYPE_CHECKING:
+    from lm_eval_stereoset.benchmarks.stereoset.census import Census
 
 
 def main(argv: Sequence[str]) -> int | None:
@@ -138,7 +142,7 @@ def check(args: argparse.Namespace) -> int:
     return 1 if any(census.errors for census in taken) else 0
 
 
-def print_census(census, names: bool) -> None:
+def print_census(census: "Census", names: bool) -> None:
     from lm_eval_stereoset.benchmarks.stereoset.census import ODDITIES
     from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES
 

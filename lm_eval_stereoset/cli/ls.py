@@ -79,7 +79,7 @@ def rows_of(benchmark: Benchmark, only: Sequence[str] | None = None) -> list[Lan
     from lm_eval_stereoset.harness.yaml_tasks import own_languages, own_task_names, task_names
     from lm_eval_stereoset.languages import LANGUAGES
 
-    tasks = {code: [] for code in benchmark.languages}
+    tasks: dict[str, list[str]] = {code: [] for code in benchmark.languages}
     for task in task_names(benchmark):
         if (code := language_of_task(benchmark, task)) is not None:
             tasks[code].append(task)

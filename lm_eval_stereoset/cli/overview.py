@@ -32,16 +32,18 @@ def heading(benchmark: Benchmark) -> str:
 
 def task_patterns(benchmark: Benchmark) -> list[str]:
     """The names of tasks with XX for the language: stereoset_XX, stereoset_intra_XX, …"""
-    patterns = {}
+    patterns: dict[str, None] = {}
     for task in task_names(benchmark):
         code = language_of_task(benchmark, task)
-        patterns[task if code is None else task.removesuffix(code) + ANY_LANGUAGE] = None
+        named = code is not None and task.endswith(f"_{code}")
+        patterns[task.removesuffix(str(code)) + ANY_LANGUAGE if named else task] = None
     return list(patterns)
 
 
 def language_of_task(benchmark: Benchmark, task: str) -> str | None:
     codes = [code for code in benchmark.languages if task.endswith(f"_{code}")]
-    return max(codes, key=len, default=None)
+    only = benchmark.languages[0] if len(benchmark.languages) == 1 else None  # which names of tasks leave out
+    return max(codes, key=len, default=only)
 
 
 def measured(benchmark: Benchmark) -> list[str]:

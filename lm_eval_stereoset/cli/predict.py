@@ -49,7 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("-o", "--output", type=Path, required=True, metavar="FILE.json", help="file to write")
     add("--overwrite", action="store_true", help="replace FILE.json, whatever it holds")
     add("-b", "--benchmark", default="stereoset", choices=names(), help="default: stereoset")
-    add("-l", "--language", required=True, help="en, de, …, or one you have added")
+    add("-l", "--language", help="en, de, …, or one you have added; needed where a benchmark has several")
     add("--split", help="one of the benchmark's, or both; default: both, or what a next-sentence model takes")
     add("--data", help="'sample' for the bundled one, or a folder with <split>/<language>.jsonl")
     add("--limit", type=int, metavar="N", help="only the first N examples of each split, for a try")
@@ -93,6 +93,7 @@ def main(argv: Sequence[str]) -> int:
     if args.limit is not None and args.limit < 1:
         raise UserError(f"--limit {args.limit}: must be a number of examples")
     benchmark = find(args.benchmark)
+    args.language = args.language or only_language(benchmark.languages)
     splits = chosen_splits(args.split, benchmark.splits)
     data = {split: store.load(benchmark, split, args.language, args.data) for split in splits}
     refuse_inputs(args, data.values())
@@ -119,6 +120,12 @@ def chosen_splits(asked: str | None, splits: tuple[str, ...]) -> tuple[str, ...]
     if asked not in splits:
         raise UserError(f"--split {asked}: choose one of {', '.join(splits)}, both")
     return (asked,)
+
+
+def only_language(languages: tuple[str, ...]) -> str:
+    if len(languages) > 1:
+        raise UserError(f"--language is needed: {', '.join(languages)}, or one you have added")
+    return languages[0]
 
 
 def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
@@ -213,6 +220,7 @@ def useless(benchmark: Any, scored: "ScoredRows") -> str | None:
 
 def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Dataset"]) -> dict[str, Any]:
     """All that the predictions depend on: the head of the file, and the same for a run that goes on."""
+    from lm_eval_stereoset.benchmarks import find
     from lm_eval_stereoset.scoring.describe import describe
     from lm_eval_stereoset.scoring.identity import identity_of
 
@@ -228,7 +236,9 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
         "model": "/".join(place),
         "data": [dataset.describe() for dataset in data.values()],
         "scoring": {
-            split: describe(methods[kind], kind, args.case, args.exact, tokenizer.name_or_path)._asdict()
+            split: find(args.benchmark)
+            .said(describe(methods[kind], kind, args.case, args.exact, tokenizer.name_or_path))
+            ._asdict()
             for split, kind in kinds.items()
         },
         "identity": identity_of(model, tokenizer, settings).to_dict(),

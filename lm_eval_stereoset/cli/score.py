@@ -199,7 +199,7 @@ def read_prediction_file(args: argparse.Namespace) -> ScoredFile:
             | {"scored": len(part.examples)}
             | prediction_files.scoring_of(found.head, split)
         )
-    origin = {key: found.head[key] for key in ("model", "identity") if key in found.head}
+    origin: dict[str, Any] = {key: found.head[key] for key in ("model", "identity") if key in found.head}
     return ScoredFile(found.benchmark, found.language, found.parts, about, origin)
 
 

@@ -5,7 +5,7 @@ Differences are new minus base. The tests are those of the report (report/compar
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lm_eval_stereoset.benchmarks.declaration import Metric
@@ -88,22 +88,19 @@ def compare_sides(pairs: Sequence[Pair], progress: Callable[..., Iterable] = lis
 
 
 def _row(pair: Pair, split: str, metric: Metric, result: Comparison | None) -> Compared:
-    values = [run.overall(split, metric.name) for run in (pair.base, pair.new)]
-    head = (
-        pair.new.benchmark.name,
-        pair.base.model,
-        pair.new.model,
-        pair.new.language,
-        split,
-        metric.name,
-        *values,
-    )
+    base, new = (run.overall(split, metric.name) for run in (pair.base, pair.new))
+    row = Compared(
+        pair.new.benchmark.name, pair.base.model, pair.new.model, pair.new.language, split, metric.name,
+        base_value=base, new_value=new, difference=new - base, low=NAN, high=NAN, p=NAN, p_adjusted=NAN, family=0,
+        detectable=NAN, examples=0, left_out=0,
+    )  # fmt: skip
     if result is None:
-        return Compared(*head, values[1] - values[0], NAN, NAN, NAN, NAN, 0, NAN, 0, 0)
+        return row
     one = result.differences[metric.name]
-    return Compared(
-        *head, one.value, one.low, one.high, one.p, result.adjusted.get(metric.name, NAN), result.family,
-        one.smallest_detectable(), result.n, result.left_out,
+    return replace(
+        row, difference=one.value, low=one.low, high=one.high, p=one.p,
+        p_adjusted=result.adjusted.get(metric.name, NAN), family=result.family,
+        detectable=one.smallest_detectable(), examples=result.n, left_out=result.left_out,
     )  # fmt: skip
 
 

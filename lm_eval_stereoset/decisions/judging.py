@@ -214,20 +214,20 @@ def _base_of(limit: Limit, run: Run, base: Sequence[Run]) -> paired.Difference |
     if objections := pair.objections():
         return f"the base does not belong together with it, other {objections[0].kind}: {objections[0].text}"
     split, group = limit.split or run.benchmark.views[0], limit.group or OVERALL
-    sides = [answers_of(one).get(split) for one in (run, there[0])]
-    if sides[0] is None or sides[1] is None:
-        lacking = run if sides[0] is None else there[0]
+    ours, theirs = (answers_of(one).get(split) for one in (run, there[0]))
+    if ours is None or theirs is None:
+        lacking = run if ours is None else there[0]
         return f"{lacking.source} has no single answers; run with --log_samples, or give prediction files"
-    i, j = common(sides[0], sides[1])
-    if len(i) < max(len(sides[0].ids), len(sides[1].ids)):
-        return f"only {len(i):,} of {max(len(sides[0].ids), len(sides[1].ids)):,} examples are common"
+    i, j = common(ours, theirs)
+    if len(i) < max(len(ours.ids), len(theirs.ids)):
+        return f"only {len(i):,} of {max(len(ours.ids), len(theirs.ids)):,} examples are common"
     chosen = np.ones(len(i), dtype=bool)
     if group != OVERALL:
         groups = {f"{s} {e.id}": e.group for s, scored in (run.parts or {}).items() for e in scored.examples}
-        chosen = np.array([groups[id_] == group for id_ in sides[0].ids[i]])
+        chosen = np.array([groups[id_] == group for id_ in ours.ids[i]])
     sums = [
         cluster_sums(side.clusters[k][chosen], *side.columns[k][chosen].T)
-        for side, k in zip(sides, (i, j), strict=True)
+        for side, k in ((ours, i), (theirs, j))
     ]
     return paired.difference(paired.PairedSums(*sums), merit_of(run.benchmark.metric(limit.metric)), math.nan)
 

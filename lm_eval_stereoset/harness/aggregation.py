@@ -16,7 +16,7 @@ import numpy as np
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
-from lm_eval_stereoset.benchmarks.evaluation import by_label, standard_errors, summarise
+from lm_eval_stereoset.benchmarks.evaluation import by_label, of_logarithms, standard_errors, summarise
 from lm_eval_stereoset.harness import closing
 from lm_eval_stereoset.stats.statistic import cluster_sums
 
@@ -37,7 +37,7 @@ class HarnessMetric(NamedTuple):
 def harness_metrics(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, HarnessMetric]:
     """All metrics of a task by name, in the order of the declaration: a _stderr right after its metric."""
     subsets = benchmark.groups if len(splits) == 1 else (*benchmark.groups, *splits)
-    plain = [(metric, None) for metric in benchmark.metrics]
+    plain: list[tuple[Metric, str | None]] = [(metric, None) for metric in benchmark.metrics]
     plain += [(metric, subset) for subset in subsets for metric in benchmark.metrics if metric.by_group]
     found = []
     for metric, subset in plain:
@@ -54,7 +54,8 @@ def contributions(
     """{metric: what the example adds to it}, None where the example is not in the metric's subset."""
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"example {example.id}: the model's answer is not a finite number: {list(scores)}")
-    columns = benchmark.columns([example], np.array([by_label(benchmark, example, scores)]))[0]
+    values = by_label(benchmark, example, of_logarithms(benchmark, scores))
+    columns = benchmark.columns([example], np.array([values]))[0]
     item = (example.cluster, *columns.tolist())
     subsets = (None, example.split, example.group)
     return {

@@ -7,6 +7,7 @@ when a new version calls it otherwise; the tasks then refuse to run rather than 
 """
 
 import sys
+from types import FrameType
 from typing import Any
 
 CALLER = ("lm_eval.evaluator", "evaluate")
@@ -14,7 +15,7 @@ CALLER = ("lm_eval.evaluator", "evaluate")
 
 def asking_model() -> Any | None:
     """The model that `evaluate` is running, without the cache around it; None if it is not `evaluate` that asks."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if (frame.f_globals.get("__name__"), frame.f_code.co_name) == CALLER:
             return without_cache(frame.f_locals.get("lm"))

@@ -31,7 +31,7 @@ problems: list[str] = []
 
 def data_lines() -> list[str]:
     """One line per file of data, each once."""
-    found = {}
+    found: dict[str, None] = {}
     for about in loaded:
         for part in about["data"]:
             used, whole = part.get("used", part["examples"]), part["examples"]
@@ -131,7 +131,7 @@ def _row(benchmark: Benchmark, results: Results, task: str, parts: Parts, notes:
     scorings = [f"{part['scoring']}; normaliser: {part['normaliser']}" for part in parts if "scoring" in part]
     for scoring in scorings:
         notes.setdefault(scoring, len(notes) + 1)
-    used = sum(part.get("used", part["examples"]) for part in parts)
+    used = sum(part["used"] if "used" in part else part["examples"] for part in parts)
     data = ", ".join(dict.fromkeys(part["data"] for part in parts))
     return [
         "",

@@ -16,6 +16,7 @@ from lm_eval_stereoset.harness import closing
 from lm_eval_stereoset.scoring.questions import requests_of
 from lm_eval_stereoset.scoring.versions import versions
 
+SHOWN_CONTEXT = "shown_context"  # of a document whose candidates follow several: the one that is asked for
 FIRST_BENCHMARK = "stereoset"  # whose documents do not name it in files written by 0.1
 
 
@@ -82,7 +83,7 @@ def _without_null(value: Any) -> Any:
 
 def doc_to_text(doc: dict[str, Any]) -> str:
     """Nothing where whole sentences are compared; else the context, which ends as a sentence."""
-    return requests_of_doc(doc)[0][0]
+    return doc[SHOWN_CONTEXT] if SHOWN_CONTEXT in doc else requests_of_doc(doc)[0][0]
 
 
 def doc_to_choice(doc: dict[str, Any]) -> list[str]:

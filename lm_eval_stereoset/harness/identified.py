@@ -16,7 +16,8 @@ from typing import Any
 
 import lm_eval
 import lm_eval.api.model
-from lm_eval.api.model import LM, CachingLM
+from lm_eval.api.model import LM
+from lm_eval.api.model import CachingLM as CachingLM  # asking.py takes it from here
 
 from lm_eval_stereoset.harness.bending import replaced
 from lm_eval_stereoset.harness.cache import AnswerStore

@@ -224,7 +224,7 @@ class StereoSetHF(HFLM):
 
     def _scores(self, questions: list[Question], disable_tqdm: bool) -> dict[Question, Scores]:
         cache = self.score_cache
-        known = {q: found for q in questions if (found := cache.scores_of(q))} if cache else {}
+        known = {q: stored for q in questions if (stored := cache.scores_of(q))} if cache else {}
         waiting = [question for question in questions if question not in known]
         if cache:
             logger.info("scores of %d examples are in the cache, %d are not", len(known), len(waiting))

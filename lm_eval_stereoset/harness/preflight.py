@@ -95,7 +95,7 @@ def known_model_args(ours: bool) -> list[str]:
         from lm_eval_stereoset.harness.model import StereoSetHF
 
         classes.insert(0, StereoSetHF)
-    names = {}
+    names: dict[str, None] = {}
     for one in classes:
         parameters = inspect.signature(one.__init__).parameters.values()
         names |= {p.name: None for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"}
@@ -121,13 +121,8 @@ def unknown_model_arg(name: str, model: str) -> str:
 
 def _check_checkpoint(settings: Mapping[str, Any], model_args: Mapping[str, Any]) -> None:
     from lm_eval_stereoset.harness.suitable import refuse_config
-    from lm_eval_stereoset.scoring.loading import (
-        check_device,
-        check_dtype,
-        one_line,
-        refuse_unconverted,
-        unconverted,
-    )
+    from lm_eval_stereoset.scoring.checkpoint import one_line
+    from lm_eval_stereoset.scoring.loading import check_device, check_dtype, refuse_unconverted, unconverted
 
     model, name = settings["model"], model_args.get("pretrained")
     if not isinstance(name, str) or not name:

@@ -60,7 +60,7 @@ def put_main_metrics_first() -> None:
         tasks = {task: in_order(results, task, values) for task, values in results.get(column, {}).items()}
         return theirs({**results, column: tasks}, column, *rest, **options)
 
-    make_table.main_metrics_first = True
+    vars(make_table)["main_metrics_first"] = True
     utils.make_table = make_table
 
 

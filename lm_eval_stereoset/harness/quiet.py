@@ -52,13 +52,14 @@ class Quiet(logging.Filter):
         self.undefined: dict[str, dict[str, None]] = {}  # what: where, in the order in which they came
 
     def filter(self, record: logging.LogRecord) -> bool:
+        about = record.args if isinstance(record.args, tuple) else ()
         if is_one_of(record, (SAMPLE,)):
             if not self.sample_said:
                 self.sample_said = True
-                logger.warning("using the bundled sample, not %s", record.args[2])
+                logger.warning("using the bundled sample, not %s", about[2])
             return False
         if is_one_of(record, (UNDEFINED,)):
-            where, what, _ = record.args
+            where, what = str(about[0]), str(about[1])
             self.undefined.setdefault(what, {})[where] = None
             return False
         return record.levelno > logging.WARNING or not is_one_of(record, UNNEEDED)

@@ -9,7 +9,7 @@ import numpy as np
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
-from lm_eval_stereoset.benchmarks.evaluation import Scored, by_label
+from lm_eval_stereoset.benchmarks.evaluation import Scored, by_label, of_logarithms
 from lm_eval_stereoset.data.lines import Uniqueness, iter_lines
 from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import parse_json
@@ -47,7 +47,8 @@ def read_samples(path: Path | str) -> Samples:
             raise UserError(f"{where}: is of {doc['of']} examples, the lines before are of {of[split]}")
         example = example_of_doc(doc, where)
         unique[split].check(example.ids, where)
-        rows[split].append((example, by_label(benchmark, example, _scores_of(sample, doc, benchmark, where))))
+        scores = of_logarithms(benchmark, _scores_of(sample, doc, benchmark, where))
+        rows[split].append((example, by_label(benchmark, example, scores)))
         names.add(benchmark.name)
         languages.add(doc["language"])
         for field in ("normaliser", "scoring"):

@@ -24,14 +24,9 @@ class Saving(logging.Handler):
         self.failures: list[str] = []
         self.before: set[Path] = set()
 
-    @property
-    def folder(self) -> Path:
-        """NAME.json means files beside it, NAME_<time>.json; anything else is a folder."""
-        return self.output_path.parent if self.output_path.suffix == ".json" else self.output_path
-
     def __enter__(self) -> "Saving":
         if self.output_path is not None:
-            refuse_unwritable(self.folder, f"--output_path {self.output_path}")
+            refuse_unwritable(folder_of_results(self.output_path), f"--output_path {self.output_path}")
             self.before = self._files()
             logging.getLogger(TRACKER).addHandler(self)
         return self
@@ -70,4 +65,12 @@ class Saving(logging.Handler):
         return sorted(path for path in self._files() - self.before if path.suffix == ".json")
 
     def _files(self) -> set[Path]:
-        return {path for suffix in ("json", "jsonl") for path in self.folder.rglob(f"*.{suffix}")}
+        if self.output_path is None:
+            return set()
+        folder = folder_of_results(self.output_path)
+        return {path for suffix in ("json", "jsonl") for path in folder.rglob(f"*.{suffix}")}
+
+
+def folder_of_results(output_path: Path) -> Path:
+    """NAME.json means files beside it, NAME_<time>.json; anything else is a folder."""
+    return output_path.parent if output_path.suffix == ".json" else output_path

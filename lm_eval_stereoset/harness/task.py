@@ -21,7 +21,7 @@ from lm_eval_stereoset.harness.aggregation import aggregations, contributions, h
 from lm_eval_stereoset.harness.answers import candidate_scores, own_count
 from lm_eval_stereoset.harness.asking import asking_model
 from lm_eval_stereoset.harness.bending import replaced
-from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, example_of_doc
+from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, SHOWN_CONTEXT, example_of_doc, requests_of_doc
 from lm_eval_stereoset.harness.printing import put_main_metrics_first
 from lm_eval_stereoset.harness.suitable import refuse_lost_start, refuse_unsuitable
 from lm_eval_stereoset.scoring.describe import PLAIN, Description
@@ -42,7 +42,7 @@ class BenchmarkTask(ConfigurableTask):
         # The declaration says which metrics there are; a list in the YAML would repeat it.
         metrics = harness_metrics(self.benchmark, self.splits)
         self._metric_fn_list = dict.fromkeys(metrics)
-        self._metric_fn_kwargs = {name: {} for name in metrics}
+        self._metric_fn_kwargs: dict[str, dict[str, Any]] = {name: {} for name in metrics}
         self._aggregation_list = aggregations(self.benchmark, self.splits)
         self._higher_is_better = {
             name: None if one.stderr else one.metric.higher_is_better for name, one in metrics.items()
@@ -79,7 +79,8 @@ class BenchmarkTask(ConfigurableTask):
         refuse_unsuitable(lm)
         kinds = self._kinds()
         if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
-            self.descriptions = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
+            found = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
+            self.descriptions = {split: self.benchmark.said(one) for split, one in found.items()}
         else:
             refuse_lost_start(lm, [str(instance.args[0]) for instance in self.instances])
             counts, unit = tokens.count(lm, self.instances)
@@ -87,10 +88,34 @@ class BenchmarkTask(ConfigurableTask):
             for instance, n in zip(self.instances, counts, strict=True):
                 found[instance.doc["split"], instance.doc["id"]].append(n)
             self.counts = dict(found)
-            self.descriptions = {split: Description(PLAIN[kind], unit) for split, kind in kinds.items()}
+            self.descriptions = {
+                split: self.benchmark.said(Description(PLAIN[kind], unit)) for split, kind in kinds.items()
+            }
         for part in self._provenance():
             if part["split"] in self.descriptions:
                 part.update(self.descriptions[part["split"]]._asdict())
+
+    # A document whose candidates follow several contexts: the harness asks for one text before all choices, so it is
+    # asked once for each context (0.4.13: build_all_requests hands what fewshot_context gives to construct_requests).
+
+    def fewshot_context(self, doc: dict[str, Any], *args: Any, **options: Any) -> Any:
+        contexts = dict.fromkeys(context for context, _ in requests_of_doc(doc))
+        if len(contexts) == 1:
+            return super().fewshot_context(doc, *args, **options)
+        return {
+            context: super(BenchmarkTask, self).fewshot_context(
+                doc | {SHOWN_CONTEXT: context}, *args, **options
+            )
+            for context in contexts
+        }
+
+    def construct_requests(self, doc: dict[str, Any], ctx: Any, **options: Any) -> Any:
+        if not isinstance(ctx, dict):
+            return super().construct_requests(doc, ctx, **options)
+        requests = super().construct_requests(doc, next(iter(ctx.values())), **options)
+        for request, (context, _) in zip(requests, requests_of_doc(doc), strict=True):
+            request.arguments = (ctx[context], *request.arguments[1:])
+        return requests
 
     def process_results(self, doc: dict[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
         own = [own_count(answer) for answer in results]

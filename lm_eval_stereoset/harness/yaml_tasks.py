@@ -46,7 +46,7 @@ def group_file(name: str, alias: str, tasks: Iterable[str]) -> str:
 
 def with_pooled(benchmark: Benchmark, splits: Sequence[str]) -> list[str | None]:
     """The tasks of a language: one per split, and one for all of them pooled if there are several."""
-    return [*splits, None] if len(splits) == len(benchmark.splits) > 1 else [*splits]
+    return [*splits, None] if benchmark.pools and len(splits) == len(benchmark.splits) else [*splits]
 
 
 def task_files(benchmark: Benchmark) -> dict[str, str]:
@@ -60,11 +60,13 @@ def task_files(benchmark: Benchmark) -> dict[str, str]:
         name = f"{benchmark.name}_{split}"
         alias = f"{benchmark.title} {split}"
         members = [benchmark.task_name(split, code) for code in benchmark.languages]
-        files[f"_{name}.yaml"] = group_file(name, alias, members)
+        if members != [name]:  # a benchmark in one language has a task of that name
+            files[f"_{name}.yaml"] = group_file(name, alias, members)
     # Each example once: the overall tasks report the splits, too.
-    pooled = None if several else benchmark.splits[0]
-    members = [benchmark.task_name(pooled, code) for code in benchmark.languages]
-    files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
+    chosen = (None,) if benchmark.pools else benchmark.splits
+    members = [benchmark.task_name(split, code) for split in chosen for code in benchmark.languages]
+    if members != [benchmark.name]:
+        files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
     return files
 
 

@@ -97,7 +97,7 @@ def payload(
         "languages": [{"code": code, "name": language_name(code)} for code in studies[0].languages],
         "examplesWanted": examples,
         "benchmarks": [
-            section(study, published and published.get(study.benchmark.name), examples) for study in studies
+            section(study, (published or {}).get(study.benchmark.name), examples) for study in studies
         ],
     }
 

@@ -145,13 +145,18 @@ def named(task: str) -> TaskName | None:
 
 def _patterns(benchmark: Benchmark) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
     """Names of a benchmark's tasks: stereoset_intra_(language) …"""
-    several = len(benchmark.splits) > 1
     found = [(split, (split,)) for split in benchmark.splits] + (
-        [(None, benchmark.splits)] if several else []
+        [(None, benchmark.splits)] if benchmark.pools else []
     )
-    names = [(re.escape(benchmark.task_name(split, PLACEHOLDER)), splits) for split, splits in found]
+    languages = (PLACEHOLDER, benchmark.languages[0])  # the second is not named where it is the only one
+    names = {
+        re.escape(benchmark.task_name(split, language)): splits
+        for split, splits in found
+        for language in languages
+    }
     return [
-        (re.compile(name.replace(PLACEHOLDER, f"(?P<language>{LANGUAGE})")), splits) for name, splits in names
+        (re.compile(name.replace(PLACEHOLDER, f"(?P<language>{LANGUAGE})")), splits)
+        for name, splits in names.items()
     ]
 
 

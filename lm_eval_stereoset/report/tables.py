@@ -134,9 +134,11 @@ def grid_of(study: Study, layout: Layout, intervals: bool) -> Grid:
             rivals = [run for run in runs if run.language == language]
             best = max((_merit(run, layout.split, metric) for run in rivals), default=-math.inf)
             for run in rivals:
-                numbers = [run.overall(layout.split, f"{metric.name}{end}") for end in ("", "_low", "_high")]
+                value, low, high = (
+                    run.overall(layout.split, f"{metric.name}{end}") for end in ("", "_low", "_high")
+                )
                 marked = len(rivals) > 1 and _merit(run, layout.split, metric) == best > -math.inf
-                entries[run.model, metric.name, language] = Entry(*numbers, marked, metric.digits)
+                entries[run.model, metric.name, language] = Entry(value, low, high, marked, metric.digits)
     return Grid(benchmark, layout, entries, models, languages, intervals)
 
 

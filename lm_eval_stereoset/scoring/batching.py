@@ -9,7 +9,7 @@ import torch
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.cpu_linear import fast_linear
-from lm_eval_stereoset.scoring.types import Settings
+from lm_eval_stereoset.scoring.types import Model, Settings
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def distinct(inputs: Sequence[Input]) -> tuple[list[Input], np.ndarray]:
 
 
 def pad(
-    sequences: Sequence[Sequence[int]], value: int, device: torch.device
+    sequences: Sequence[Sequence[int] | np.ndarray], value: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Right-padded ids and the attention mask, both [sequences, longest]."""
     lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
@@ -66,7 +66,9 @@ def plan_batches(
     lengths = np.asarray(lengths, dtype=np.int64)
     rows = np.ones_like(lengths) if rows is None else np.asarray(rows, dtype=np.int64)
     order = np.lexsort((np.arange(len(lengths)), -lengths))
-    batches, batch, longest, read = [], [], 0, 0
+    batches: list[np.ndarray] = []
+    batch: list[int] = []
+    longest = read = 0
     for i in order.tolist():
         full = batch and (
             (len(batch) + 1) * longest > tokens
@@ -126,7 +128,7 @@ def run_batches(
         clear_device_cache(garbage_collection=True)
 
 
-def max_positions(model) -> int | None:
+def max_positions(model: Model) -> int | None:
     """The longest input that the model has positions for; None when positions are relative."""
     config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
     if config.model_type in ("t5", "mt5", "umt5", "longt5", "switch_transformers", "bloom"):

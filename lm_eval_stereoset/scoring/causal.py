@@ -17,7 +17,7 @@ from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.batching import check_lengths, max_positions
 from lm_eval_stereoset.scoring.prefix_tree import Ids, next_token_log_probabilities
 from lm_eval_stereoset.scoring.questions import Question, flat, names_of, with_final_dot
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
+from lm_eval_stereoset.scoring.types import CandidateScore, Model, Scores, Settings, Tokenizer, by_question
 
 START_TEXT = "<|endoftext|>"  # what the authors' program feeds as start, whatever the tokenizer makes of it
 
@@ -30,14 +30,18 @@ class Text:
     first: int = 0
 
 
-def score_sentence(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+def score_sentence(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
     encoded = _encode(tokenizer, [candidate.sentence for _, candidate in flat(questions)], settings.exact)
     logs = _token_logs(model, tokenizer, [Text(ids) for ids in encoded], names_of(questions), settings)
     return by_question(questions, [_mean_of(log) for log in logs])
 
 
-def score_follow(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
-    contexts = [with_final_dot(question.context) for question, _ in flat(questions)]
+def score_follow(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
+    contexts = [with_final_dot(question.context_of(candidate)) for question, candidate in flat(questions)]
     candidates = [candidate.sentence for _, candidate in flat(questions)]
     names = names_of(questions)
     full = _encode(tokenizer, [f"{a} {b}" for a, b in zip(contexts, candidates, strict=True)], settings.exact)
@@ -51,7 +55,7 @@ def score_follow(model, tokenizer, questions: Sequence[Question], settings: Sett
     if settings.case in ("orig", "e", "f"):
         texts += [Text(ids) for ids in _encode(tokenizer, candidates, settings.exact)]
     logs = _token_logs(model, tokenizer, texts, names * 2, settings)
-    alone = logs[len(full) :] or [None] * len(full)
+    alone: list[Logs] = [*logs[len(full) :]] or [None] * len(full)
     scores = []
     for log, n, b in zip(logs, n_context, alone, strict=False):
         a, rest = (log[:n], log[n:]) if reads_context else (None, log)
@@ -61,8 +65,10 @@ def score_follow(model, tokenizer, questions: Sequence[Question], settings: Sett
 
 METHODS = {"fill": score_sentence, "whole": score_sentence, "follow": score_follow}
 
+Logs = np.ndarray | None  # log-probabilities of a text's tokens; None: not needed, and not computed
 
-def _by_case(case: str, a, b_given_a, ab, b) -> CandidateScore:
+
+def _by_case(case: str, a: Logs, b_given_a: Logs, ab: Logs, b: Logs) -> CandidateScore:
     """The six comparisons; each argument holds the log-probabilities of its tokens, or None if not needed."""
     if case == "d":
         return _mean_of(b_given_a)
@@ -74,11 +80,11 @@ def _by_case(case: str, a, b_given_a, ab, b) -> CandidateScore:
         "e": (b_given_a, b),
         "f": (ab, b),
     }[case]
-    return CandidateScore(float(numerator.mean() - denominator.mean()), 1)
+    return CandidateScore(float(_read(numerator).mean() - _read(denominator).mean()), 1)
 
 
 def _token_logs(
-    model, tokenizer, texts: Sequence[Text], names: Sequence[str], settings: Settings
+    model: Model, tokenizer: Tokenizer, texts: Sequence[Text], names: Sequence[str], settings: Settings
 ) -> list[np.ndarray]:
     """log p of each text's tokens from `first` on."""
     if settings.exact:
@@ -96,7 +102,9 @@ def _token_logs(
     return next_token_log_probabilities(model, sequences, first, settings)
 
 
-def _token_logs_exact(model, tokenizer, texts: Sequence[Text], settings: Settings) -> list[np.ndarray]:
+def _token_logs_exact(
+    model: Model, tokenizer: Tokenizer, texts: Sequence[Text], settings: Settings
+) -> list[np.ndarray]:
     start = tokenizer(START_TEXT)["input_ids"][0]  # mGPT: the first of several pieces
     opening = [(start, text.ids[0]) for text in texts]  # few are distinct, and only distinct ones are run
     sequences = [text.ids for text in texts] + opening
@@ -109,7 +117,7 @@ def _token_logs_exact(model, tokenizer, texts: Sequence[Text], settings: Setting
     ]
 
 
-def start_token(tokenizer, settings: Settings) -> int:
+def start_token(tokenizer: Tokenizer, settings: Settings) -> int:
     """The token in front of a text: the one asked for, or BOS, or EOS where there is none (as the harness does)."""
     for token in (settings.prefix_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id):
         if token is not None:
@@ -120,7 +128,7 @@ def start_token(tokenizer, settings: Settings) -> int:
     )
 
 
-def own_prefix(tokenizer) -> Ids:
+def own_prefix(tokenizer: Tokenizer) -> Ids:
     """The special tokens that the tokenizer itself puts in front of a text."""
     with_special = tokenizer("a")["input_ids"]
     plain = tokenizer("a", add_special_tokens=False)["input_ids"]
@@ -130,11 +138,17 @@ def own_prefix(tokenizer) -> Ids:
     return ()
 
 
-def _encode(tokenizer, texts: Sequence[str], special: bool) -> list[Ids]:
+def _encode(tokenizer: Tokenizer, texts: Sequence[str], special: bool) -> list[Ids]:
     # verbose=False: our own check of the length names the example
     encoded = tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
     return [tuple(ids) for ids in encoded]
 
 
-def _mean_of(logs: np.ndarray) -> CandidateScore:
-    return CandidateScore(float(logs.sum()), len(logs))
+def _mean_of(logs: Logs) -> CandidateScore:
+    return CandidateScore(float(_read(logs).sum()), len(_read(logs)))
+
+
+def _read(logs: Logs) -> np.ndarray:
+    if logs is None:
+        raise RuntimeError("the case needs log-probabilities that the model was not asked for")
+    return logs

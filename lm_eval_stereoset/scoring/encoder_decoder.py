@@ -7,6 +7,7 @@ length, go on from copies of it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ import torch
 from lm_eval_stereoset.scoring.batching import pad, plan_batches, run_batches, token_budget
 from lm_eval_stereoset.scoring.fused import fused_activations
 from lm_eval_stereoset.scoring.head import GatheredHead, HeadReader
-from lm_eval_stereoset.scoring.types import Settings
+from lm_eval_stereoset.scoring.types import Model, Settings
 
 Ids = tuple[int, ...]
 
@@ -45,7 +46,7 @@ class Group:
         return min(self.shared, min(map(len, self.decoders)) - 1)
 
 
-def decoder_log_probabilities(model, queries: Sequence[Query], settings: Settings) -> list[np.ndarray]:
+def decoder_log_probabilities(model: Model, queries: Sequence[Query], settings: Settings) -> list[np.ndarray]:
     """A float64 array per query, as long as its targets."""
     groups = _groups(queries)
     found = [np.full(len(query.targets), np.nan) for query in queries]
@@ -79,7 +80,7 @@ def _groups(queries: Sequence[Query]) -> list[Group]:
     return list(groups.values())
 
 
-def _compare_head(model, reader: HeadReader, group: Group) -> None:
+def _compare_head(model: Model, reader: HeadReader, group: Group) -> None:
     with torch.inference_mode():
         encoder, _ = pad([group.encoder], 0, model.device)
         decoder, _ = pad([next(iter(group.decoders))], 0, model.device)
@@ -133,7 +134,9 @@ class _Pass:
                 result.append((begin - start, query, begin - first, end - first))
         return result
 
-    def _decode(self, fed: Sequence[Ids], states, mask, cache, reads) -> None:
+    def _decode(
+        self, fed: Sequence[Ids], states: torch.Tensor, mask: torch.Tensor, cache: Any, reads: Any
+    ) -> None:
         from transformers.modeling_outputs import BaseModelOutput
 
         ids, _ = pad(
@@ -168,13 +171,13 @@ class _Pass:
         self.head.read(store, positions, which, tokens, **inputs)
 
 
-def new_cache():
+def new_cache() -> Any:
     from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
     return EncoderDecoderCache(DynamicCache(), DynamicCache())
 
 
-def select_cache(cache, rows: torch.Tensor):
+def select_cache(cache: Any, rows: torch.Tensor) -> Any:
     """A new cache with these rows (repeats allowed) of another."""
     from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 

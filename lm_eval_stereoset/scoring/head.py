@@ -93,7 +93,7 @@ class HeadReader:
         """What the head would see at `rows`, and its logits of the first `through` of them."""
         seen: list[torch.Tensor] = []
 
-        def take(_module, arguments, keywords):
+        def take(_module: torch.nn.Module, arguments: tuple, keywords: dict[str, Any]) -> tuple:
             hidden = (arguments[0] if arguments else next(iter(keywords.values()))).flatten(0, -2)
             check_as_long(len(hidden), inputs)
             hidden = hidden[rows.to(hidden.device)]

@@ -30,7 +30,7 @@ from lm_eval_stereoset.scoring.head import GatheredHead
 from lm_eval_stereoset.scoring.questions import BLANK, Question, flat, names_of, requests_of
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
 from lm_eval_stereoset.scoring.text import tokenise
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
+from lm_eval_stereoset.scoring.types import CandidateScore, Model, Scores, Settings, Tokenizer, by_question
 
 TEXTS_AT_ONCE = 1024  # for pseudo-log-likelihoods: bounds the inputs, one a token, held in memory
 
@@ -60,14 +60,18 @@ class Reads:
         self.weight.append(weight)
 
 
-def score_fill(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+def score_fill(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
     reads = (unmasking_reads_exact if settings.exact else unmasking_reads)(tokenizer, questions)
     log_p = read(model, tokenizer, reads, settings)
     means = log_mean(log_p, np.array(reads.owner), len(flat(questions)), np.array(reads.weight))
     return by_question(questions, [CandidateScore(float(value), 1) for value in means])
 
 
-def score_text(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+def score_text(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
     """Kinds "follow" and "whole": pseudo-log-likelihood of the sentence, given the context if there is one."""
     pairs = [request for question in questions for request in requests_of(question)]
     results = pseudo_log_likelihoods(model, tokenizer, pairs, settings, names_of(questions))
@@ -78,8 +82,8 @@ METHODS = {"fill": score_fill, "follow": score_text, "whole": score_text}
 
 
 def pseudo_log_likelihoods(
-    model,
-    tokenizer,
+    model: Model,
+    tokenizer: Tokenizer,
     pairs: Sequence[tuple[str, str]],
     settings: Settings,
     names: Sequence[str] | None = None,
@@ -106,7 +110,7 @@ def pseudo_log_likelihoods(
     return results
 
 
-def unmasking_reads(tokenizer, questions: Sequence[Question]) -> Reads:
+def unmasking_reads(tokenizer: Tokenizer, questions: Sequence[Question]) -> Reads:
     """The tokens of each word as they occur in the filled-in sentence, by ids (never decoded and re-encoded).
 
     A context with several BLANKs is unmasked in all of them in step, and all masks are read. Each BLANK has the same
@@ -115,13 +119,13 @@ def unmasking_reads(tokenizer, questions: Sequence[Question]) -> Reads:
     """
     mask = _mask_id(tokenizer)
     asked = flat(questions)
-    filled = [question.context.replace(BLANK, candidate.word) for question, candidate in asked]
+    filled = [question.context.replace(BLANK, candidate.filler) for question, candidate in asked]
     sentences = tokenise(tokenizer, filled)
     reads = Reads()
     for owner, sentence in enumerate(sentences):
         question, candidate = asked[owner]
         name = question.name(candidate)
-        words = [sentence.tokens_in(*span, name) for span in blank_spans(question.context, candidate.word)]
+        words = [sentence.tokens_in(*span, name) for span in blank_spans(question.context, candidate.filler)]
         for step in range(max(end - start for start, end in words)):
             _add_step(reads, sentence.ids, words, step, mask, owner, name)
     return reads
@@ -163,12 +167,12 @@ def blank_spans(context: str, word: str) -> list[tuple[int, int]]:
     return spans
 
 
-def unmasking_reads_exact(tokenizer, questions: Sequence[Question]) -> Reads:
+def unmasking_reads_exact(tokenizer: Tokenizer, questions: Sequence[Question]) -> Reads:
     """The authors' way: the word tokenised on its own, its beginning decoded into the text again, the first
     mask read."""
     mask = _mask_id(tokenizer)
     asked = flat(questions)
-    words = tokenizer([candidate.word for _, candidate in asked], add_special_tokens=False)["input_ids"]
+    words = tokenizer([candidate.filler for _, candidate in asked], add_special_tokens=False)["input_ids"]
     texts, owners, tokens = [], [], []
     for owner, ((question, candidate), word) in enumerate(zip(asked, words, strict=True)):
         if not word:
@@ -199,7 +203,7 @@ def clean_up(text: str) -> str:
 
 
 def pseudo_reads(
-    tokenizer,
+    tokenizer: Tokenizer,
     pairs: Sequence[tuple[str, str]],
     names: Sequence[str],
     limit: int | None = None,
@@ -224,7 +228,9 @@ def pseudo_reads(
     return reads
 
 
-def read(model, tokenizer, reads: Reads, settings: Settings, best: np.ndarray | None = None) -> np.ndarray:
+def read(
+    model: Model, tokenizer: Tokenizer, reads: Reads, settings: Settings, best: np.ndarray | None = None
+) -> np.ndarray:
     """log p of every read; each different input runs once. `best`, if given, is filled with whether the token
     read was the most probable one (which takes whole rows of logits, so it is slower)."""
     inputs, where = distinct(reads.inputs)
@@ -276,7 +282,7 @@ def log_mean(
     return top + np.log(np.minimum(share, 1))  # a rounding above 1 when all probabilities are the same
 
 
-def _mask_id(tokenizer) -> int:
+def _mask_id(tokenizer: Tokenizer) -> int:
     if tokenizer.mask_token_id is None:
         raise UserError(
             f"the tokenizer {tokenizer.name_or_path or type(tokenizer).__name__} has no mask token, which "

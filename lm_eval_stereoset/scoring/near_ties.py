@@ -12,7 +12,7 @@ FLOAT32_STEPS = 2**-22  # four steps of float32 just below 1
 def is_near_tie(question: Question, scores: Scores, exact: bool) -> bool:
     """Whether the rounding of a batch might decide which of two different candidates is preferred."""
     means = {
-        (candidate.sentence, candidate.word): score.log_score / score.tokens
+        (candidate.context, candidate.sentence, candidate.word): score.log_score / score.tokens
         for candidate, score in zip(question.candidates, scores, strict=True)
     }
     step = FLOAT32_STEPS if exact else 0.0  # exact probabilities are rounded, as the authors' program does

@@ -17,12 +17,14 @@ from lm_eval_stereoset.scoring.batching import distinct, max_positions, run_batc
 from lm_eval_stereoset.scoring.nsp_model import NSPModel
 from lm_eval_stereoset.scoring.questions import Question, flat
 from lm_eval_stereoset.scoring.reading import head_reads_nothing
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
+from lm_eval_stereoset.scoring.types import CandidateScore, Model, Scores, Settings, Tokenizer, by_question
 
 BERT_FOLLOWS = 0  # class of BERT's head
 
 
-def score_follow(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+def score_follow(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
     log_p = log_probability_next(model, tokenizer, _pairs(questions), settings).tolist()
     return by_question(questions, [CandidateScore(value, 1) for value in log_p])
 
@@ -31,7 +33,7 @@ METHODS = {"follow": score_follow}
 
 
 def _pairs(questions: Sequence[Question]) -> list[tuple[str, str]]:
-    return [(question.context, candidate.sentence) for question, candidate in flat(questions)]
+    return [(question.context_of(candidate), candidate.sentence) for question, candidate in flat(questions)]
 
 
 def cut_pairs(model: Any, tokenizer: Any, questions: Sequence[Question]) -> int:
@@ -47,7 +49,7 @@ def cut_pairs(model: Any, tokenizer: Any, questions: Sequence[Question]) -> int:
 
 
 def log_probability_next(
-    model, tokenizer, pairs: Sequence[tuple[str, str]], settings: Settings
+    model: Model, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]], settings: Settings
 ) -> np.ndarray:
     """log p(B follows A) of every pair (A, B), in the order given; each different pair runs once."""
     different, where = distinct(pairs)
@@ -75,7 +77,7 @@ Encoded = dict[str, list[int]]
 Pair = tuple[str, str]
 
 
-def fitting(model, tokenizer, pairs: Sequence[Pair]) -> list[Encoded]:
+def fitting(model: Model, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[Encoded]:
     """Each pair as the model reads it; those longer than its positions are cut longest first."""
     encoded, limit = _encode(model, tokenizer, pairs), _positions(model)
     long = [i for i, one in enumerate(encoded) if limit is not None and len(one["input_ids"]) > limit]
@@ -84,11 +86,13 @@ def fitting(model, tokenizer, pairs: Sequence[Pair]) -> list[Encoded]:
     return encoded
 
 
-def _positions(model) -> int | None:
+def _positions(model: Model) -> int | None:
     return max_positions(model.core if isinstance(model, NSPModel) else model)
 
 
-def _encode(model, tokenizer, pairs: Sequence[Pair], limit: int | None = None) -> list[Encoded]:
+def _encode(
+    model: Model, tokenizer: Tokenizer, pairs: Sequence[Pair], limit: int | None = None
+) -> list[Encoded]:
     """At most `limit` tokens of each pair; None: all."""
     if not pairs:
         return []
@@ -105,7 +109,7 @@ def _encode(model, tokenizer, pairs: Sequence[Pair], limit: int | None = None) -
     return [{key: columns[key][i] for key in ("input_ids", "token_type_ids")} for i in range(len(pairs))]
 
 
-def _logits_of_bert(model, tokenizer) -> Callable[[list[Encoded]], torch.Tensor]:
+def _logits_of_bert(model: Model, tokenizer: Tokenizer) -> Callable[[list[Encoded]], torch.Tensor]:
     def logits_of(batch: list[Encoded]) -> torch.Tensor:
         inputs = tokenizer.pad(batch, padding_side="right", return_tensors="pt").to(model.device)
         with head_reads_nothing(model):

@@ -171,6 +171,7 @@ class NSPModel(nn.Module):
             inputs["use_cache"] = False
         hidden = self.core(**inputs).last_hidden_state
         pooled = hidden[:, 0] if self.settings.family == "encoder" else mean_over_real(hidden, attention_mask)
+        assert self.head is not None  # only the seq2seq family, done above, answers with its vocabulary
         logits = self.head(pooled.to(next(self.head.parameters()).dtype)).float()
         return NSPOutput(logits, logits.logsumexp(dim=-1), logits.argmax(dim=-1))
 

@@ -18,7 +18,7 @@ import torch
 from lm_eval_stereoset.scoring.batching import pad, run_batches
 from lm_eval_stereoset.scoring.fused import fused_activations
 from lm_eval_stereoset.scoring.head import HeadReader
-from lm_eval_stereoset.scoring.types import Settings
+from lm_eval_stereoset.scoring.types import Model, Settings
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Row:
 
 
 def next_token_log_probabilities(
-    model, sequences: Sequence[Ids], first: Sequence[int], settings: Settings
+    model: Model, sequences: Sequence[Ids], first: Sequence[int], settings: Settings
 ) -> list[np.ndarray]:
     """For each sequence s the float64 array of log p(s[i] | s[:i]) for i = first .. len(s) - 1 (first >= 1)."""
     wanted: dict[Ids, int] = {}
@@ -134,7 +134,7 @@ def plain_inputs(rows: Sequence[Row], device: torch.device) -> dict[str, torch.T
 
 
 def _read(
-    model,
+    model: Model,
     layout: list[Row],
     ordered: Sequence[Ids],
     begins: Sequence[int],
@@ -169,7 +169,7 @@ def _read(
     return found
 
 
-def _tree_works(model, ordered: Sequence[Ids], reader: HeadReader) -> bool:
+def _tree_works(model: Model, ordered: Sequence[Ids], reader: HeadReader) -> bool:
     """Whether this model takes a packed row as meant: asked of the model itself, on one row, before use.
 
     Some compute positions on their own (BLOOM), some attention kernels ignore such masks, some models are no

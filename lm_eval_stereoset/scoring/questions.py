@@ -25,6 +25,16 @@ class Candidate:
     id: str
     sentence: str
     word: str | None = None  # what fills BLANK; kind "fill" only
+    context: str | None = (
+        None  # what it follows, where that is not the question's context; kind "follow" only
+    )
+
+    @property
+    def filler(self) -> str:
+        """The word of a candidate of the kind "fill", which always has one."""
+        if self.word is None:
+            raise ValueError(f"candidate {self.id} has no word that could fill {BLANK}")
+        return self.word
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +43,10 @@ class Question:
     id: str
     context: str
     candidates: tuple[Candidate, ...]
+
+    def context_of(self, candidate: Candidate) -> str:
+        """What the candidate follows."""
+        return self.context if candidate.context is None else candidate.context
 
     def name(self, candidate: Candidate) -> str:
         """For messages."""
@@ -47,13 +61,15 @@ def with_final_dot(context: str) -> str:
 def requests_of(question: Question) -> list[Request]:
     """What the harness asks any model about each candidate, if no flag adds to it."""
     if question.kind == "follow":
-        return [(with_final_dot(question.context), f" {c.sentence}") for c in question.candidates]
+        return [(with_final_dot(question.context_of(c)), f" {c.sentence}") for c in question.candidates]
     return [("", c.sentence) for c in question.candidates]
 
 
 def texts_of(questions: Sequence[Question]) -> list[str]:
     """Every text that a tokenizer will see."""
-    return [text for q in questions for text in (q.context, *(c.sentence for c in q.candidates)) if text]
+    found = [text for q in questions for text in (q.context, *(c.sentence for c in q.candidates))]
+    own = [c.context for q in questions for c in q.candidates if c.context is not None]
+    return [text for text in [*found, *own] if text]
 
 
 def flat(questions: Sequence[Question]) -> list[tuple[Question, Candidate]]:

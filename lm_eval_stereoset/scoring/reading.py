@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.types import Model
 
 CHUNK = 64  # rows per softmax step: keeps the temporary of logsumexp small
 
@@ -28,7 +29,7 @@ def _head_on_rows(
     """While open, `head` is given only the hidden states of `rows` (flat indices b * length + position)."""
     fired: list[bool] = []
 
-    def select(_module, arguments, keywords):
+    def select(_module: torch.nn.Module, arguments: tuple, keywords: dict[str, Any]) -> tuple | None:
         hidden = arguments[0] if arguments else next(iter(keywords.values()))
         if hidden.dim() != 3:
             return None
@@ -48,7 +49,7 @@ def _head_on_rows(
         handle.remove()
 
 
-def logits_at(model, rows: torch.Tensor, **inputs: Any) -> torch.Tensor:
+def logits_at(model: Model, rows: torch.Tensor, **inputs: Any) -> torch.Tensor:
     """Logits [len(rows), vocabulary] at flat positions `rows`, from the model's own forward pass.
 
     The selection happens in front of the output embedding, so whatever a model does after it (biases,
@@ -64,7 +65,7 @@ def logits_at(model, rows: torch.Tensor, **inputs: Any) -> torch.Tensor:
     return logits[rows]
 
 
-def head_reads_nothing(model) -> AbstractContextManager:
+def head_reads_nothing(model: Model) -> AbstractContextManager:
     """While open, a forward pass skips the vocabulary-sized head: for what other heads say."""
     return _head_on_rows(model.get_output_embeddings(), torch.empty(0, dtype=torch.long, device=model.device))
 

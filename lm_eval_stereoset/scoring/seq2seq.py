@@ -28,14 +28,16 @@ from lm_eval_stereoset.scoring.masked import blank_spans, clean_up, log_mean
 from lm_eval_stereoset.scoring.questions import BLANK, Question, flat, names_of, with_final_dot
 from lm_eval_stereoset.scoring.reading import logits_at
 from lm_eval_stereoset.scoring.text import Tokenised, tokenise
-from lm_eval_stereoset.scoring.types import CandidateScore, Scores, Settings, by_question
+from lm_eval_stereoset.scoring.types import CandidateScore, Model, Scores, Settings, Tokenizer, by_question
 
 SENTINELS = ("<extra_id_0>", "<extra_id_1>")  # the second for the few contexts with two gaps
 NOT_READ = -1  # in the place of a token that is still to be computed
 NEAR_TIE = 1e-3  # difference of logits below which a batch's rounding might decide the most probable token
 
 
-def score_fill(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+def score_fill(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
     if not gap_is_sentinel(tokenizer):
         queries, owners = mask_steps(model, tokenizer, questions)
     elif settings.exact:
@@ -49,7 +51,9 @@ def score_fill(model, tokenizer, questions: Sequence[Question], settings: Settin
     return by_question(questions, [CandidateScore(float(mean), 1) for mean in means])
 
 
-def score_text(model, tokenizer, questions: Sequence[Question], settings: Settings) -> list[Scores]:
+def score_text(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
     make = sentinel_answers if gap_is_sentinel(tokenizer) else mask_answers
     refuse_missing_end(tokenizer)
     queries = make(model, tokenizer, questions)
@@ -61,7 +65,7 @@ def score_text(model, tokenizer, questions: Sequence[Question], settings: Settin
 METHODS = {"fill": score_fill, "follow": score_text, "whole": score_text}
 
 
-def gap_is_sentinel(tokenizer) -> bool:
+def gap_is_sentinel(tokenizer: Tokenizer) -> bool:
     """Whether gaps are sentinel tokens (T5) or a mask token (BART); a tokenizer with neither is refused."""
     if SENTINELS[0] in tokenizer.get_vocab():
         return True
@@ -73,7 +77,7 @@ def gap_is_sentinel(tokenizer) -> bool:
     )
 
 
-def refuse_missing_end(tokenizer) -> None:
+def refuse_missing_end(tokenizer: Tokenizer) -> None:
     """The end token counts in an inter-sentence score (eq. 4), so a tokenizer that does not name it is refused."""
     if tokenizer.eos_token_id is None:
         raise UserError(
@@ -83,14 +87,16 @@ def refuse_missing_end(tokenizer) -> None:
         )
 
 
-def sentinel_steps(model, tokenizer, questions: Sequence[Question]) -> tuple[list[Query], list[int]]:
+def sentinel_steps(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question]
+) -> tuple[list[Query], list[int]]:
     """By ids: the context with sentinels is tokenised once, tokens of the word are put in front of them."""
     sentinels = [s for s in SENTINELS if s in tokenizer.get_vocab()]
     marks = [tokenizer.convert_tokens_to_ids(s) for s in sentinels]
     asked = flat(questions)
     templates = _encode(tokenizer, [_with_gaps(question.context, sentinels) for question, _ in asked])
     sentences = tokenise(
-        tokenizer, [question.context.replace(BLANK, candidate.word) for question, candidate in asked]
+        tokenizer, [question.context.replace(BLANK, candidate.filler) for question, candidate in asked]
     )
     decoder = (decoder_start_token(model.config), marks[0])
     queries: list[Query] = []
@@ -98,7 +104,7 @@ def sentinel_steps(model, tokenizer, questions: Sequence[Question]) -> tuple[lis
     for owner, (sentence, name) in enumerate(zip(sentences, names_of(questions), strict=True)):
         question, candidate = asked[owner]
         template = templates[owner]
-        spans = blank_spans(question.context, candidate.word)
+        spans = blank_spans(question.context, candidate.filler)
         found = [sentence.tokens_in(*span, name) for span in spans]
         begin, end = found[0]
         ends = [int(sentence.ends[last - 1]) for _, last in found]
@@ -115,16 +121,16 @@ def sentinel_steps(model, tokenizer, questions: Sequence[Question]) -> tuple[lis
 
 
 def sentinel_steps_exact(
-    model, tokenizer, questions: Sequence[Question], settings: Settings
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
 ) -> tuple[list[Query], list[int]]:
     """The authors' way: by text, and the decoder begins with what it likes best."""
     asked = flat(questions)
-    words = _encode(tokenizer, [candidate.word for _, candidate in asked], special=False)
+    words = _encode(tokenizer, [candidate.filler for _, candidate in asked], special=False)
     texts, tokens, owners = [], [], []
     names = names_of(questions)
     for owner, ((question, candidate), word) in enumerate(zip(asked, words, strict=True)):
         if not word:
-            raise UserError(f"{names[owner]}: the tokenizer leaves nothing of {candidate.word!r}")
+            raise UserError(f"{names[owner]}: the tokenizer leaves nothing of {candidate.filler!r}")
         for step, token in enumerate(word):
             shown = clean_up(tokenizer.decode(list(word[:step]))) if step else ""
             texts.append(question.context.replace(BLANK, shown + SENTINELS[0]))
@@ -147,7 +153,7 @@ def sentinel_steps_exact(
     return queries, owners
 
 
-def most_probable_first(model, encoders: Sequence[Ids], start: int, settings: Settings) -> list[int]:
+def most_probable_first(model: Model, encoders: Sequence[Ids], start: int, settings: Settings) -> list[int]:
     """The decoder's first token for each encoder input, the same whatever the batches."""
     inputs, where = distinct(encoders)
     best = np.full(len(inputs), NOT_READ, dtype=np.int64)
@@ -172,18 +178,20 @@ def most_probable_first(model, encoders: Sequence[Ids], start: int, settings: Se
     return best[where].tolist()
 
 
-def mask_steps(model, tokenizer, questions: Sequence[Question]) -> tuple[list[Query], list[int]]:
+def mask_steps(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question]
+) -> tuple[list[Query], list[int]]:
     """The decoder is given the sentence up to the gap, as the model writes it, and answers with the next token."""
     asked = flat(questions)
     sentences = tokenise(
-        tokenizer, [question.context.replace(BLANK, candidate.word) for question, candidate in asked]
+        tokenizer, [question.context.replace(BLANK, candidate.filler) for question, candidate in asked]
     )
     marks = [tokenizer.mask_token_id] * 2
     queries: list[Query] = []
     owners: list[int] = []
     for owner, (sentence, name) in enumerate(zip(sentences, names_of(questions), strict=True)):
         question, candidate = asked[owner]
-        spans = [sentence.tokens_in(*span, name) for span in blank_spans(question.context, candidate.word)]
+        spans = [sentence.tokens_in(*span, name) for span in blank_spans(question.context, candidate.filler)]
         fed = _shifted(model, sentence.ids)
         template = _cut_out(sentence, spans, marks)
         begin, end = spans[0]
@@ -195,10 +203,14 @@ def mask_steps(model, tokenizer, questions: Sequence[Question]) -> tuple[list[Qu
     return queries, owners
 
 
-def sentinel_answers(model, tokenizer, questions: Sequence[Question]) -> list[Query]:
+def sentinel_answers(model: Model, tokenizer: Tokenizer, questions: Sequence[Question]) -> list[Query]:
     asked = flat(questions)
     contexts = _encode(
-        tokenizer, [f"{with_final_dot(question.context)} {SENTINELS[0]}".lstrip() for question, _ in asked]
+        tokenizer,
+        [
+            f"{with_final_dot(question.context_of(candidate))} {SENTINELS[0]}".lstrip()
+            for question, candidate in asked
+        ],
     )
     answers = _encode(tokenizer, [candidate.sentence for _, candidate in asked], special=False)
     beginning = (decoder_start_token(model.config), tokenizer.convert_tokens_to_ids(SENTINELS[0]))
@@ -208,10 +220,12 @@ def sentinel_answers(model, tokenizer, questions: Sequence[Question]) -> list[Qu
     ]
 
 
-def mask_answers(model, tokenizer, questions: Sequence[Question]) -> list[Query]:
+def mask_answers(model: Model, tokenizer: Tokenizer, questions: Sequence[Question]) -> list[Query]:
     """The encoder sees context and mask, the decoder writes context and candidate; only the latter counts."""
     asked = flat(questions)
-    pairs = [(with_final_dot(question.context), candidate.sentence) for question, candidate in asked]
+    pairs = [
+        (with_final_dot(question.context_of(candidate)), candidate.sentence) for question, candidate in asked
+    ]
     texts = tokenise(tokenizer, [f"{a} {b}" if a else b for a, b in pairs])
     queries = []
     for (_, b), text, name in zip(pairs, texts, names_of(questions), strict=True):
@@ -223,7 +237,7 @@ def mask_answers(model, tokenizer, questions: Sequence[Question]) -> list[Query]
     return queries
 
 
-def _shifted(model, ids: Sequence[int]) -> Ids:
+def _shifted(model: Model, ids: Sequence[int]) -> Ids:
     """The decoder's input that makes it write `ids`: position i answers with ids[i]."""
     labels = torch.tensor([list(ids)])
     if not hasattr(model, "prepare_decoder_input_ids_from_labels"):
@@ -254,12 +268,12 @@ def _show(template: Ids, marks: Sequence[int], shown: Sequence[int]) -> Ids:
     return tuple(i for token in template for i in ((*shown, token) if token in marks else (token,)))
 
 
-def _encode(tokenizer, texts: Sequence[str], special: bool = True) -> list[Ids]:
+def _encode(tokenizer: Tokenizer, texts: Sequence[str], special: bool = True) -> list[Ids]:
     # verbose=False: our own check of the length names the example
     encoded = tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
     return [tuple(ids) for ids in encoded]
 
 
-def _check(model, queries: Sequence[Query], names: Sequence[str]) -> None:
+def _check(model: Model, queries: Sequence[Query], names: Sequence[str]) -> None:
     lengths = [max(len(query.encoder), len(query.decoder)) for query in queries]
     check_lengths(lengths, max_positions(model), names)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.types import Tokenizer
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Tokenised:
         return slice(first, min(first + max(0, len(self.ids) - limit), keep_from))
 
 
-def tokenise(tokenizer, texts: Sequence[str], words: bool = False) -> list[Tokenised]:
+def tokenise(tokenizer: Tokenizer, texts: Sequence[str], words: bool = False) -> list[Tokenised]:
     """All texts in one call, each different one once."""
     different = list(dict.fromkeys(texts))
     if not different:
@@ -49,7 +50,7 @@ def tokenise(tokenizer, texts: Sequence[str], words: bool = False) -> list[Token
     return [done[text] for text in texts]
 
 
-def _tokenise_fast(tokenizer, texts: list[str], words: bool) -> list[Tokenised]:
+def _tokenise_fast(tokenizer: Tokenizer, texts: list[str], words: bool) -> list[Tokenised]:
     encoded = tokenizer(
         texts,
         add_special_tokens=True,
@@ -73,7 +74,7 @@ def _tokenise_fast(tokenizer, texts: list[str], words: bool) -> list[Tokenised]:
     return results
 
 
-def _tokenise_slow(tokenizer, texts: list[str], words: bool) -> list[Tokenised]:
+def _tokenise_slow(tokenizer: Tokenizer, texts: list[str], words: bool) -> list[Tokenised]:
     """For tokenizers in Python (FlauBERT, XLM), which keep no offsets: tokens are found again in the text."""
     results = []
     for text in texts:

@@ -13,10 +13,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.progress import Progress
 from lm_eval_stereoset.scoring.questions import Question
+
+# What is passed around as a transformers PreTrainedModel and PreTrainedTokenizerBase. Their attributes differ from
+# architecture to architecture, and transformers makes many of them up at run time: a type checker cannot know them.
+Model = Any
+Tokenizer = Any
 
 CASES = ("orig", "b", "c", "d", "e", "f")  # what the inter-sentence score of a causal model compares
 RATIOS = ("orig", "b", "e", "f")  # of these, the ones that divide one probability by another

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from decisions_predictions import sample_predictions
 from decisions_simulated import cheap_table, common_shift, simulated
 
 from lm_eval_stereoset.decisions.judging import decide, judge
@@ -94,26 +95,6 @@ def test_a_base_of_another_language_is_no_base(typed, published, real_data):
     code, out, _ = typed("gate", published / MBERT, "--limit", f"icat no worse than {base} by more than 50")
     assert code == 2
     assert "has no results of StereoSet in en" in out
-
-
-def sample_predictions(path, limit=None, ties=False):
-    """Predictions on the bundled sample, with a head."""
-    from lm_eval_stereoset.benchmarks.stereoset.data import load
-
-    rng = np.random.default_rng(3)
-    content = {"benchmark": "stereoset", "language": "en", "model": "toy"} | (
-        {"limit": limit} if limit else {}
-    )
-    for split, key in (("intra", "intrasentence"), ("inter", "intersentence")):
-        examples = load(split, "en", "sample").examples[:limit]
-        scores = rng.random((len(examples), 3)).tolist()
-        content[key] = [
-            {"id": c.id, "score": score}
-            for example, row in zip(examples, scores, strict=True)
-            for c, score in zip(example.candidates, row, strict=True)
-        ]
-    write_json(path, content)
-    return path
 
 
 def test_partial_data_never_passes(typed, tmp_path):

@@ -1,11 +1,15 @@
 """The picture of a translation's problems: how many after each step, and for which target terms."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import atomic_write
 from stereoset_translation.steps import StepCounts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLOURS = {"intra": "#2a6f97", "inter": "#e07a2f"}
 TERMS = 20  # as many as stay readable; the table has all
@@ -44,7 +48,7 @@ def _draw(steps: list[StepCounts], language: str, path: Path) -> None:
         figure.savefig(handle, dpi=130, format=Path(path).suffix.lstrip(".").lower() or "png")
 
 
-def _per_step(ax, steps: list[StepCounts], splits: list[str]) -> None:
+def _per_step(ax: "Axes", steps: list[StepCounts], splits: list[str]) -> None:
     width = 0.8 / len(splits)
     for offset, split in enumerate(splits):
         heights = [sum(step.targets.get(split, {}).values()) for step in steps]
@@ -58,7 +62,7 @@ def _per_step(ax, steps: list[StepCounts], splits: list[str]) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def _per_term(ax, steps: list[StepCounts], split: str) -> None:
+def _per_term(ax: "Axes", steps: list[StepCounts], split: str) -> None:
     first, last = steps[0].targets[split], steps[-1].targets.get(split, {})
     terms = sorted({*first, *last}, key=lambda t: (-first.get(t, 0), -last.get(t, 0), t))
     shown = terms[:TERMS]

@@ -43,7 +43,7 @@ def get(example: Example, column: str) -> str:
 
 def put(example: Example, column: str, text: str) -> Example:
     if column in ("target", "context"):
-        return replace(example, **{column: text})
+        return replace(example, target=text) if column == "target" else replace(example, context=text)
     position = int(column[1]) - 1
     candidates = list(example.candidates)
     candidates[position] = replace(candidates[position], **{column[3:]: text})

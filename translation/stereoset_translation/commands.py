@@ -96,7 +96,9 @@ def do_check(args: argparse.Namespace) -> None:
 def do_plan(args: argparse.Namespace) -> None:
     if not args.backend:
         args.backend = "aws"  # the one that costs
-    english, backend, memory = _open(args, create=False)
+    english, backend = _open(args)
+    # A plan reads the memory if there is one, and makes none.
+    memory = _memory(args, backend, *_codes(args)) if _memory_file(args).is_file() else None
     _plan(args, english, backend, memory)
 
 
@@ -125,8 +127,8 @@ def do_all(args: argparse.Namespace) -> None:
     )
 
 
-def _open(args: argparse.Namespace, create: bool = True) -> tuple[dict, Backend, Memory | None]:
-    """English examples, the translator (not yet connected) and its memory, if it is there or to be made."""
+def _open(args: argparse.Namespace) -> tuple[dict, Backend]:
+    """English examples and the translator, not yet connected."""
     if not args.backend:
         raise UserError(f"which translator? --backend {' or '.join(backends.names())}")
     if args.language == SOURCE_LANGUAGE:
@@ -135,17 +137,20 @@ def _open(args: argparse.Namespace, create: bool = True) -> tuple[dict, Backend,
     args.english_sizes = {split: len(examples) for split, examples in english.items()}
     if args.limit:
         english = {split: examples[: args.limit] for split, examples in english.items()}
-    codes = args.source_code or SOURCE_LANGUAGE, args.target_code or args.language
-    backend, memory = _translator(args, *codes, create=create)
-    return english, backend, memory
+    return english, backends.module(args.backend).create(args, *_codes(args))
 
 
-def _translator(
-    args: argparse.Namespace, source: str, target: str, create: bool = True
-) -> tuple[Backend, Memory | None]:
-    backend = backends.module(args.backend).create(args, source, target)
-    path = args.memory or working_folder(args) / "memory.sqlite"
-    return backend, Memory(path, backend.identity, source, target) if create or path.is_file() else None
+def _codes(args: argparse.Namespace) -> tuple[str, str]:
+    """From which language into which, as the translator calls them."""
+    return args.source_code or SOURCE_LANGUAGE, args.target_code or args.language
+
+
+def _memory_file(args: argparse.Namespace) -> Path:
+    return args.memory or working_folder(args) / "memory.sqlite"
+
+
+def _memory(args: argparse.Namespace, backend: Backend, source: str, target: str) -> Memory:
+    return Memory(_memory_file(args), backend.identity, source, target)
 
 
 def _plan(args: argparse.Namespace, english: dict, backend: Backend, memory: Memory | None) -> planning.Plan:
@@ -162,7 +167,8 @@ def _plan(args: argparse.Namespace, english: dict, backend: Backend, memory: Mem
 
 
 def _run(args: argparse.Namespace) -> None:
-    english, backend, memory = _open(args)
+    english, backend = _open(args)
+    memory = _memory(args, backend, *_codes(args))
     folder = Folder(working_folder(args) / "raw", args.language)
     _keep_whole(folder, english)
     made = _plan(args, english, backend, memory)
@@ -236,8 +242,9 @@ def _ranked(args: argparse.Namespace, rows: list, english: dict) -> list:
 
     if not args.backend:
         raise UserError(f"--round-trip needs --backend {' or '.join(backends.names())}")
-    codes = args.target_code or args.language, args.source_code or SOURCE_LANGUAGE
-    back, memory = _translator(args, *codes)
+    source, target = _codes(args)
+    back = backends.module(args.backend).create(args, target, source)
+    memory = _memory(args, back, target, source)
     texts = texts_of(rows)
     stored = memory.get(texts)
     characters = sum(len(text) for text in texts if text not in stored)

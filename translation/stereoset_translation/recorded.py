@@ -113,6 +113,6 @@ def same_outcome(earlier: Review, verdict: str, corrections: Mapping[str, str], 
     return corrected(seen(earlier.before, split), corrections).to_dict() == earlier.after
 
 
-def seen(fields: dict, split: str) -> Example:
+def seen(fields: dict | None, split: str) -> Example:
     """The example that an earlier reviewer saw."""
     return parse_lenient(fields, split, "an earlier review")

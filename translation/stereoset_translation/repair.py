@@ -3,7 +3,7 @@
 import difflib
 import string
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -140,7 +140,7 @@ def _text_action(rule: Rule) -> Callable[[str], str]:
     return lambda text: value  # set
 
 
-def _in_order(text: str, pairs, replace: Callable[[str, str, str], str]) -> str:
+def _in_order(text: str, pairs: Iterable[tuple[str, str]], replace: Callable[[str, str, str], str]) -> str:
     for before, after in pairs:
         text = replace(text, before, after)
     return text

@@ -44,4 +44,4 @@ def ranked(items: Sequence[Item], english: English, backend: Backend, memory: Me
             for c in compared_columns(item.split)
         )
 
-    return sorted((replace(item, score=score(item)) for item in items), key=lambda item: item.score)
+    return sorted((replace(item, score=score(item)) for item in items), key=lambda item: item.score or 0.0)

@@ -6,11 +6,15 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.questions import BLANK
 from stereoset_translation.backends import Backend, Refused
 from stereoset_translation.memory import Memory
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 
 @dataclass
@@ -47,7 +51,9 @@ def translate(
 def too_long(texts: Sequence[str], backend: Backend) -> dict[str, str]:
     """Texts that the translator cannot take, and why: known before anything is paid for."""
     limit = backend.max_bytes
-    sizes = {text: len(text.encode("utf-8")) for text in texts} if limit is not None else {}
+    if limit is None:
+        return {}
+    sizes = {text: len(text.encode("utf-8")) for text in texts}
     return {
         t: f"{size} bytes, the translator takes {limit} at most" for t, size in sizes.items() if size > limit
     }
@@ -110,7 +116,7 @@ def _storable(answer: str | Refused) -> str | Refused:
     return answer
 
 
-def _count(batch: list[str], answers: list, outcome: Outcome, backend: Backend, bar) -> None:
+def _count(batch: list[str], answers: list, outcome: Outcome, backend: Backend, bar: "tqdm") -> None:
     for text, answer in zip(batch, answers, strict=False):
         if isinstance(answer, Refused):
             outcome.refused[text] = str(answer)
@@ -122,7 +128,7 @@ def _count(batch: list[str], answers: list, outcome: Outcome, backend: Backend, 
         bar.set_postfix_str(f"cost {outcome.characters * backend.price / 1e6:.2f}", refresh=False)
 
 
-def _progress(total: int, initial: int, backend: Backend, quiet: bool):
+def _progress(total: int, initial: int, backend: Backend, quiet: bool) -> "tqdm":
     from tqdm import tqdm
 
     # tqdm itself shows characters done, their share and the remaining time.

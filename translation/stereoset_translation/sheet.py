@@ -40,7 +40,8 @@ class Sheet:
 
 
 def read(path: Path) -> Sheet:
-    kind, not_read = _kind(path), []
+    kind = _kind(path)
+    not_read: list[str] = []
     if not path.exists():
         raise UserError(f"{path}: no such sheet")
     if kind == ".xlsx":

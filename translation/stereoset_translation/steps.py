@@ -92,7 +92,7 @@ def _looked_for(step: StepCounts, kind: str) -> Mapping[str, Mapping[str, int]]:
 
 def targets_table(steps: list[StepCounts]) -> str:
     """One row a target term that was ever missing in its context, the worst first."""
-    total = Counter()
+    total: Counter[str] = Counter()
     for split in SPLITS:
         total.update(steps[0].targets.get(split, {}))
         for step in steps:

@@ -119,7 +119,7 @@ def has_invisible(text: str) -> bool:
 
 
 def _oddities_of_blank(example: Example) -> dict[str, bool]:
-    pairs = [(example.context.replace(BLANK, c.word), c.sentence) for c in example.candidates]
+    pairs = [(example.context.replace(BLANK, c.word or ""), c.sentence) for c in example.candidates]
     return {
         "two_blanks": example.context.count(BLANK) > 1,
         "glued_blank": GLUED.search(example.context) is not None,

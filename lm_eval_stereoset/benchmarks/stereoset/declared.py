@@ -42,4 +42,11 @@ BENCHMARK = Benchmark(
     group="bias type",
     asks="does a model prefer stereotypes to anti-stereotypes, and both to nonsense?",
     legend="SS: 50 is ideal. LMS, ICAT: higher is better. mc, macro, micro: over target terms.",
+    licence="CC BY-SA 4.0 (StereoSet; the authors of the translations state none of their own)",
+    caveat=(
+        "StereoSet was written by annotators in the United States and then translated, so it holds what they took for "
+        "stereotypes. Some of its examples are unclear or badly paired. SS near 50 means no preference on these "
+        "sentences; it does not show that a model is free of stereotypes, nor how it behaves when it is used."
+    ),
+    hub="McGill-NLP/stereoset",
 )

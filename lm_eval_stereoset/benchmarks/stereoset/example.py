@@ -40,7 +40,7 @@ class Example:
     target_original: str  # the English term: the class of the multi-class scores
     bias_type: str  # one of BIAS_TYPES
     context: str
-    candidates: tuple[Candidate, Candidate, Candidate]  # in file order, one of each label
+    candidates: tuple[Candidate, ...]  # three in file order, one of each label
 
     @property
     def ids(self) -> tuple[str, ...]:

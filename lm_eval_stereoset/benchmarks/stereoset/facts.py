@@ -105,8 +105,8 @@ def describe(example: Example, names: Sequence[str], english: Example | None = N
 def _right_labels(example: Example) -> dict[str, str]:
     """The labels whose checksum is the one in the table, found by trying all six orders."""
     for labels in permutations(LABELS):
-        candidates = [replace(c, label=x) for c, x in zip(example.candidates, labels, strict=True)]
-        if "labels" not in differences(replace(example, candidates=tuple(candidates))):
+        candidates = tuple(replace(c, label=x) for c, x in zip(example.candidates, labels, strict=True))
+        if "labels" not in differences(replace(example, candidates=candidates)):
             return {c.id: c.label for c in candidates}
     return {}
 

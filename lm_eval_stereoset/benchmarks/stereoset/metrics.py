@@ -49,7 +49,7 @@ def outcomes(scores: np.ndarray) -> Outcomes:
     )
 
 
-def icat(lms: np.ndarray | float, ss: np.ndarray | float) -> np.ndarray | float:
+def icat(lms: Any, ss: Any) -> Any:
     """LMS discounted by the distance of SS from 50 (eq. 3)."""
     return lms * np.minimum(ss, 100 - ss) / 50
 

@@ -69,8 +69,8 @@ def cells() -> tuple[PublishedCell, ...]:
     for line in csv.DictReader(text.splitlines()):
         for language in LANGUAGES:
             if printed := line[language]:
-                key = (line[k] for k in ("source", "table", "split", "row", "scoring", "metric"))
-                found.append(PublishedCell(*key, language, float(printed)))
+                key = {name: line[name] for name in ("source", "table", "split", "row", "scoring", "metric")}
+                found.append(PublishedCell(**key, language=language, value=float(printed)))
     return tuple(found)
 
 

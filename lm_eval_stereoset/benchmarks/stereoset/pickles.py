@@ -80,7 +80,6 @@ def frame_to_examples(columns: dict[str, list[Any]], split: str, where: str) -> 
     try:
         # English has no target_original: there it is the target itself.
         originals = columns.get("target_original", columns["target"])
-        words = [columns[f"c{k}_word"] if split == "intra" else None for k in (1, 2, 3)]
         return [
             Example(
                 id=columns["id"][row],
@@ -93,7 +92,7 @@ def frame_to_examples(columns: dict[str, list[Any]], split: str, where: str) -> 
                         id=columns[f"c{k}_id"][row],
                         label=columns[f"c{k}_gold_label"][row],
                         sentence=columns[f"c{k}_sentence"][row],
-                        word=words[k - 1][row] if words[k - 1] else None,
+                        word=columns[f"c{k}_word"][row] if split == "intra" else None,
                     )
                     for k in (1, 2, 3)
                 ),

@@ -91,7 +91,7 @@ def encode(parts: Mapping[str, ScoredRows]) -> dict[str, Any]:
         PUBLISHED_KEYS[split]: [
             {"id": candidate.id, "score": score}
             for example, row in zip(part.examples, part.rows, strict=True)
-            for candidate, score in zip(example.candidates, row, strict=True)
+            for candidate, score in zip(example.question.candidates, row, strict=True)
         ]
         for split, part in parts.items()
     }
@@ -117,7 +117,7 @@ def write_predictions(path: Path | str, parts: Mapping[str, Scored]) -> None:
     for split, scored in parts.items():
         by_label = [dict(zip(LABELS, row, strict=True)) for row in scored.scores.tolist()]
         in_order = [
-            [found[c.label] for c in e.candidates] for e, found in zip(scored.examples, by_label, strict=True)
+            [found[label] for label in e.labels] for e, found in zip(scored.examples, by_label, strict=True)
         ]
         rows[split] = ScoredRows(scored.examples, in_order)
     write_json(path, encode(rows))

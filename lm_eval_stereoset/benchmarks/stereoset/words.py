@@ -2,7 +2,7 @@
 
 import string
 
-from lm_eval_stereoset.benchmarks.stereoset.example import BLANK
+from lm_eval_stereoset.scoring.questions import BLANK
 
 
 def candidate_word(context: str, sentence: str) -> str | None:

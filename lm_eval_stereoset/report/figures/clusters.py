@@ -29,17 +29,17 @@ def heat_map(study: Study, split: str) -> Any:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cluster without examples is NaN and stays white
-        values = np.column_stack([np.nanmean(columns[code], axis=0) for code in languages])
-    if np.isnan(values).all():
+        means = np.column_stack([np.nanmean(columns[code], axis=0) for code in languages])
+    if np.isnan(means).all():
         return None
     # Two blocks side by side, so that it fits a page; each starts with a group where that is possible.
     half = _half(study)
     figure, (left, right) = pyplot.subplots(
         1, 2, figsize=(2 * (1.9 + 0.46 * len(languages)), 0.165 * half + 1.1), layout="constrained",
     )  # fmt: skip
-    scale = Scale.of(metric, values)
+    scale = Scale.of(metric, means)
     for axes, rows in ((left, slice(0, half)), (right, slice(half, None))):
-        image = _heat_block(axes, study, scale, values[rows], rows, languages, half)
+        image = _heat_block(axes, study, scale, means[rows], rows, languages, half)
     bar = figure.colorbar(image, ax=(left, right), shrink=0.5, aspect=30)
     bar.set_label(plain(f"{metric.title}{unit_of(metric)}"), fontsize=8)
     bar.outline.set_visible(False)

@@ -40,9 +40,9 @@ def _ranking_panel(axes: Any, study: Study, split: str, runs: list[Run]) -> None
     metric = study.benchmark.ranking
     order = ranked(metric, split, runs)
     for i, run in enumerate(order):
-        numbers = [run.overall(split, f"{metric.name}{end}") for end in ("", "_low", "_high")]
-        dot(axes, study, run, *numbers, i)
-        axes.annotate(f"{numbers[0]:.{metric.digits - 1}f}", (1, i), (6, 0), xycoords=axes.get_yaxis_transform(),
+        value, low, high = (run.overall(split, f"{metric.name}{end}") for end in ("", "_low", "_high"))
+        dot(axes, study, run, value, low, high, i)
+        axes.annotate(f"{value:.{metric.digits - 1}f}", (1, i), (6, 0), xycoords=axes.get_yaxis_transform(),
                       va="center", textcoords="offset points", fontsize=8, annotation_clip=False)  # fmt: skip
     for k, (first, last) in enumerate(cliques(study, split, order)):
         axes.plot([1.13 + 0.022 * k] * 2, [first - 0.25, last + 0.25], transform=axes.get_yaxis_transform(),
