@@ -8,6 +8,7 @@ from lm_eval_stereoset.errors import UserError
 # name: the module whose BENCHMARK it is, imported when it is asked for
 MODULES = {
     "stereoset": "lm_eval_stereoset.benchmarks.stereoset.declared",
+    "stereoset_chat": "lm_eval_stereoset.benchmarks.stereoset_chat.declared",
     "genderswap": "lm_eval_stereoset.benchmarks.genderswap.declared",
 }
 _REGISTERED: dict[str, Benchmark] = {}
@@ -36,3 +37,13 @@ def of_other_packages() -> tuple[Benchmark, ...]:
 
 def registered() -> tuple[Benchmark, ...]:
     return tuple(map(find, names()))
+
+
+def in_words(benchmark: Benchmark) -> tuple[Benchmark, ...]:
+    """Those that ask in words about this benchmark's data."""
+    return tuple(one for one in registered() if one.words and one.words.of == benchmark.name)
+
+
+def with_own_data() -> tuple[Benchmark, ...]:
+    """Without those that ask in another way about the data of another one."""
+    return tuple(benchmark for benchmark in registered() if benchmark.words is None)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a command's --help reads declarations, and comes at once
     from lm_eval_stereoset.stats.statistic import Statistic
 
 if TYPE_CHECKING:
+    from lm_eval_stereoset.chat.asking import Words
     from lm_eval_stereoset.report.extras import Extras
 
 OVERALL = "overall"  # all groups together, or all splits pooled
@@ -67,18 +68,25 @@ class Metric:
 
     name: str  # as in results files: "icat"
     title: str  # as in tables: "ICAT"
-    unit: str  # "%", or "" for a plain number
+    unit: str  # "%", "" for a plain number, "#" for a count
     ideal: float | None  # the value of an unbiased, competent model; None where there is none
     statistic: Statistic
     main: bool = False  # models are compared by it: in the closing table, and in paired tests
     by_group: bool = False  # reported for each group and, where splits are pooled, for each split
     tested: bool = False  # tables say whether it differs from the ideal beyond chance
     poles: tuple[str, str] | None = None  # what is preferred below and above an ideal in the middle
+    closing: bool = False  # in the closing table of a run, too, beside the main ones
+    uncertain: bool = False  # has a standard error though it has no ideal
 
     @property
     def digits(self) -> int:
         """Decimals in tables."""
-        return 2 if self.unit == "%" else 4
+        return {"%": 2, "#": 0}.get(self.unit, 4)
+
+    @property
+    def has_error(self) -> bool:
+        """Whether results say how uncertain it is."""
+        return self.ideal is not None or self.uncertain
 
     @property
     def middle(self) -> bool:
@@ -116,6 +124,7 @@ class Source:
 
     help: str
     fetch: Callable[[Benchmark, Fetch], list[Path]]
+    languages: tuple[str, ...] | None = None  # that it has; None: those of the benchmark's groups
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ class Benchmark:
     example: type  # its dataclass
     parse: Callable[[Any, str, str], Any]  # (decoded line, split, where) -> example
     splits: tuple[str, ...]  # parts of the data, each with a file per language
-    languages: tuple[str, ...]  # built in; languages.py has their names
+    languages: tuple[str, ...]  # of its groups, built in; languages.py has their names
     labels: tuple[str, ...]  # of the candidates: the order of the columns of scores
     groups: tuple[str, ...]
     metrics: tuple[Metric, ...]
@@ -139,13 +148,20 @@ class Benchmark:
     sources: Mapping[str, Source] = field(default_factory=dict)
     known: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # sha256 of a file: source, version
     sample: Path | None = None  # data that comes with the package, laid out like a data folder
+    more_languages: tuple[str, ...] = ()  # built in, too, but from other sources: its groups leave them out
     folder: str | None = None  # below the data folder; None: its name
     check: Callable[[Sequence[Any], str], None] = lambda examples, where: (
         None
     )  # raises on data that cannot be right
+    # Files in another layout that people have, for `data add FILE`: path -> {split: examples}
+    read_other: Callable[[Path], Mapping[str, Sequence[Any]]] | None = None
     # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
+    # How it is asked in words, of models that answer in words only; None: by log-likelihoods
+    words: Words | None = None
+    # What must be said beside the numbers of a task in the closing table, from its values by metric; or None
+    remark: Callable[[Mapping[str, float]], str | None] = lambda values: None
     # What only this benchmark shows in the report, such as a paper's tables; every benchmark gets the rest by itself.
     report: Extras | None = None
     ranked_by: str | None = None  # the metric that models are ranked by; None: the first main one
@@ -156,6 +172,15 @@ class Benchmark:
     caveat: str = ""  # what its numbers do not say, for those who publish them
     hub: str | None = None  # its data set on the Hugging Face hub
     asks: str = ""  # what it finds out, as a question: in --help and `stereoset ls`
+
+    @property
+    def built_in(self) -> tuple[str, ...]:
+        """All languages that have tasks and a source."""
+        return (*self.languages, *self.more_languages)
+
+    def sources_of(self, language: str) -> tuple[str, ...]:
+        """The names of the sources that have a language, the usual one first."""
+        return tuple(n for n, one in self.sources.items() if language in (one.languages or self.languages))
 
     @property
     def statistics(self) -> dict[str, Statistic]:
@@ -177,6 +202,11 @@ class Benchmark:
     @property
     def pools(self) -> bool:
         return self.pooled and len(self.splits) > 1
+
+    @property
+    def data_name(self) -> str:
+        """What its data are called: one that asks in another way about the data of another benchmark has none."""
+        return self.words.of if self.words else self.name
 
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Example
+from lm_eval_stereoset.chat.asking import Said
 from lm_eval_stereoset.stats import bootstrap, paired
 from lm_eval_stereoset.stats.bootstrap import Draws, p_value_against
 from lm_eval_stereoset.stats.statistic import cluster_sums, observed
@@ -26,7 +27,9 @@ class Scored:
 
     benchmark: Benchmark
     examples: Sequence[Example]
-    scores: np.ndarray  # (examples, labels), columns as benchmark.labels
+    # (examples, labels), columns as benchmark.labels; of answers in words what they add up to (chat/tally.py)
+    scores: np.ndarray
+    said: Sequence[Said] | None = None  # the answers in words themselves
 
     @property
     def clusters(self) -> np.ndarray:
@@ -59,6 +62,7 @@ def pool(parts: Mapping[str, Scored]) -> Scored:
         first.benchmark,
         [e for scored in parts.values() for e in scored.examples],
         np.concatenate([scored.scores for scored in parts.values()]),
+        None if first.said is None else [one for scored in parts.values() for one in scored.said or ()],
     )
 
 
@@ -90,7 +94,7 @@ def with_intervals(
         logger.warning(
             "%s: %d examples of %d clusters; what needs more is NaN", name, len(columns), draws.clusters
         )
-    for metric in (metric for metric in benchmark.metrics if metric.ideal is not None):
+    for metric in (metric for metric in benchmark.metrics if metric.has_error):
         values[f"{metric.name}_stderr"] = draws.standard_error(metric.name)
         values[f"{metric.name}_low"], values[f"{metric.name}_high"] = draws.interval(metric.name)
         if metric.tested and metric.ideal is not None:

@@ -86,7 +86,6 @@ def with_completers(parser: argparse.ArgumentParser) -> None:
 
 def completers() -> dict[str, Completer]:
     """{option, or name of a positional argument: what may stand there}."""
-    from lm_eval_stereoset import benchmarks
     from lm_eval_stereoset.cli import run_help
     from lm_eval_stereoset.harness.yaml_tasks import all_names
 
@@ -97,11 +96,11 @@ def completers() -> dict[str, Completer]:
         "--languages": one_of(languages),
         "--model": one_of(lambda: list(run_help.MODEL_TYPES)),
         "--model_args": one_of(lambda: model_args, separated=True),
-        "--metadata": one_of(lambda: ["data=sample", "data="]),
+        "--metadata": one_of(lambda: ["data=sample", "data=", "orders="]),
         "--data": sample_or_folder,
         "--split": one_of(splits),
-        "--benchmark": one_of(lambda: list(benchmarks.names())),
-        "benchmark": one_of(lambda: list(benchmarks.names())),
+        "--benchmark": one_of(with_own_data),
+        "benchmark": one_of(with_own_data),
         "--preset": one_of(presets),
     }
 
@@ -116,11 +115,17 @@ def one_of(values: Callable[[], Sequence[str]], separated: bool = False) -> Comp
     return complete
 
 
+def with_own_data() -> list[str]:
+    from lm_eval_stereoset import benchmarks
+
+    return [benchmark.name for benchmark in benchmarks.with_own_data()]
+
+
 def languages() -> list[str]:
     from lm_eval_stereoset import benchmarks
     from lm_eval_stereoset.harness.yaml_tasks import own_languages
 
-    found = [code for b in benchmarks.registered() for code in (*b.languages, *own_languages(b))]
+    found = [code for b in benchmarks.registered() for code in (*b.built_in, *own_languages(b))]
     return list(dict.fromkeys(found))
 
 

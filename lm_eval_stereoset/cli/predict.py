@@ -94,6 +94,11 @@ def main(argv: Sequence[str]) -> int:
         raise UserError(f"--limit {args.limit}: must be a number of examples")
     benchmark = find(args.benchmark)
     args.language = args.language or only_language(benchmark.languages)
+    if benchmark.words:
+        raise UserError(
+            f"-b {benchmark.name}: this command gives candidates a score, and no text is asked for; answers in words "
+            f"come from: stereoset run --tasks {benchmark.task_name(None, args.language)}"
+        )
     splits = chosen_splits(args.split, benchmark.splits)
     data = {split: store.load(benchmark, split, args.language, args.data) for split in splits}
     refuse_inputs(args, data.values())

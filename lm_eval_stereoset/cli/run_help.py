@@ -10,7 +10,11 @@ MODEL_TYPES = {
 }
 OTHER_MODELS = (
     "vllm, local-completions …",
-    "any model of lm_eval that returns log-likelihoods; chat interfaces without them cannot be asked",
+    "any model of lm_eval that returns log-likelihoods",
+)
+CHAT_MODELS = (
+    "local-chat-completions …",
+    "and other chat services, which answer in words: for tasks with chat in their names, with --apply_chat_template",
 )
 # --model_args of both, which they hand to transformers.
 COMMON_MODEL_ARGS = {
@@ -35,6 +39,7 @@ DATA = {
     "(nothing)": "the benchmark's own data, fetched on first use; `stereoset ls` shows what is here",
     "--metadata data=sample": "the sample that comes with the package: no network, too small to compare models",
     "--metadata data=DIR": "your files, laid out as DIR/SPLIT/LANGUAGE.jsonl; docs/data.md has the format",
+    "--metadata orders=6": "chat tasks: in how many orders the options are shown, 1, 3 (default) or 6",
 }
 EXAMPLES = """\
   stereoset run --model hf --model_args pretrained=dbmdz/german-gpt2 --tasks stereoset_de
@@ -53,7 +58,7 @@ def make_parser() -> argparse.ArgumentParser:
     own = [(f"{name}=", text) for name, text in OWN_MODEL_ARGS.items()]
     parts = {
         "tasks (--tasks a,b; XX is a language; `stereoset ls` lists all of them)": benchmarks_text().splitlines(),
-        "model types (--model)": table([*MODEL_TYPES.items(), OTHER_MODELS]),
+        "model types (--model)": table([*MODEL_TYPES.items(), OTHER_MODELS, CHAT_MODELS]),
         "model_args (--model_args name=value,name=value)": table(both),
         "more model_args of stereoset-hf": table(own),
         "data": table(DATA.items()),

@@ -135,7 +135,7 @@ def _aligned(header: list[str], rows: Rows) -> list[str]:
 
 
 def _number(metric: Metric, value: float) -> str:
-    return "NaN" if math.isnan(value) else f"{value:.2f}" if metric.unit == "%" else f"{value:.4f}"
+    return "NaN" if math.isnan(value) else f"{value:.{metric.digits}f}"
 
 
 def _p_value(value: float) -> str:

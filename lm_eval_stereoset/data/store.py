@@ -64,7 +64,7 @@ def data_folder() -> Path:
 
 def folder_of(benchmark: Benchmark) -> Path:
     """A benchmark's part of the data folder."""
-    return data_folder() / (benchmark.name if benchmark.folder is None else benchmark.folder)
+    return data_folder() / (benchmark.data_name if benchmark.folder is None else benchmark.folder)
 
 
 def file_in(folder: Path, split: str, language: str) -> Path:
@@ -86,7 +86,7 @@ def languages_in(benchmark: Benchmark, folder: Path | None = None) -> list[str]:
     for journal in folder.glob(journal_of(folder, "*").name):
         finish(journal)
     found = {path.stem for split in benchmark.splits for path in (folder / split).glob("*.jsonl")}
-    built_in = benchmark.languages
+    built_in = benchmark.built_in
     return [code for code in built_in if code in found] + sorted(found - set(built_in))
 
 
@@ -96,7 +96,7 @@ def load(benchmark: Benchmark, split: str, language: str, data: str | Path | Non
         raise UserError(f"no split {split!r}; the splits are {', '.join(benchmark.splits)}")
     if data == "sample":
         return _load_sample(benchmark, split, language)
-    if data in (None, "", benchmark.name):
+    if data in (None, "", benchmark.data_name):
         path = file_of(benchmark, split, language)
         finish(journal_of(folder_of(benchmark), language))
         if not path.is_file():
@@ -112,7 +112,7 @@ def load(benchmark: Benchmark, split: str, language: str, data: str | Path | Non
 
 
 def _name_of(benchmark: Benchmark, language: str) -> str:
-    return benchmark.name if language in benchmark.languages else "own"
+    return benchmark.data_name if language in benchmark.built_in else "own"
 
 
 def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
@@ -127,17 +127,22 @@ def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
 
 
 def _fetch_missing(benchmark: Benchmark, split: str, language: str) -> None:
-    folder, named = folder_of(benchmark), "" if benchmark.name == "stereoset" else f" {benchmark.name}"
-    if language not in benchmark.languages:
+    folder, named = (
+        folder_of(benchmark),
+        "" if benchmark.data_name == "stereoset" else f" {benchmark.data_name}",
+    )
+    if language not in benchmark.built_in:
         raise UserError(
-            f"no data for language {language!r} in {folder}; built in are {', '.join(benchmark.languages)}; "
+            f"no data for language {language!r} in {folder}; built in are {', '.join(benchmark.built_in)}; "
             f"add your own with: stereoset data add DIR --language {language}"
         )
     if not benchmark.sources:
         raise UserError(
             f"no data for {split}/{language} in {folder}; put it there with: stereoset data fetch{named} --from DIR"
         )
-    first = next(iter(benchmark.sources.values()))
+    source = benchmark.sources_of(language)[0]
+    first = benchmark.sources[source]
+    named = f" {source}" if first.languages else named
     try:
         first.fetch(benchmark, Fetch((language,), (split,)))
     except UserError as error:
@@ -179,7 +184,7 @@ def provenance_of(benchmark: Benchmark, path: Path, name: str) -> Provenance:
             return Provenance(name, str(fields.get("source")), str(fields.get("version")), digest)
         way_out = (
             "restore it with `stereoset data fetch --force`"
-            if path.stem in benchmark.languages
+            if path.stem in benchmark.built_in
             else f"take the change in with `stereoset data add DIR --language {path.stem}`"
         )
         raise UserError(

@@ -43,7 +43,7 @@ def harness_metrics(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Ha
     for metric, subset in plain:
         name = metric.name if subset is None else f"{metric.name}_{subset}"
         found.append(HarnessMetric(name, metric, subset, stderr=False))
-        if metric.ideal is not None:
+        if metric.has_error:
             found.append(HarnessMetric(f"{name}_stderr", metric, subset, stderr=True))
     return {one.name: one for one in found}
 
@@ -54,8 +54,16 @@ def contributions(
     """{metric: what the example adds to it}, None where the example is not in the metric's subset."""
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"example {example.id}: the model's answer is not a finite number: {list(scores)}")
-    values = by_label(benchmark, example, of_logarithms(benchmark, scores))
-    columns = benchmark.columns([example], np.array([values]))[0]
+    return contributions_of_row(
+        benchmark, splits, example, by_label(benchmark, example, of_logarithms(benchmark, scores))
+    )
+
+
+def contributions_of_row(
+    benchmark: Benchmark, splits: Sequence[str], example: Any, row: Sequence[float]
+) -> dict[str, Item | None]:
+    """`row`: scores in the order of the benchmark's labels, or what answers in words add up to."""
+    columns = benchmark.columns([example], np.array([row]))[0]
     item = (example.cluster, *columns.tolist())
     subsets = (None, example.split, example.group)
     return {

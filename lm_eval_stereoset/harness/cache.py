@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from lm_eval_stereoset.chat.failures import is_failure
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_special
 from lm_eval_stereoset.scoring.identity import fingerprint
@@ -116,7 +117,10 @@ class AnswerStore:
 
 
 def encode(value: Any) -> str | None:
-    """None for what is better asked again than kept: numbers that are not finite, kinds that JSON has no word for."""
+    """None for what is better asked again than kept: requests that failed, numbers that are not finite, and kinds that
+    JSON has no word for."""
+    if is_failure(value):
+        return None
     kind, content = ("tuple", list(value)) if isinstance(value, tuple) else ("value", value)
     try:
         return json.dumps({kind: content}, allow_nan=False, default=_of_numpy)

@@ -4,7 +4,6 @@ model      lang  split  SS          LMS         ICAT         examples  scoring  
 tiny-gpt2  de    both   60.0 ± 7.8  50.0 ± 9.9  40.0 ± 12.3  10 of 56  [1] [2]  sample
 """
 
-import math
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,7 +11,8 @@ from textwrap import TextWrapper
 from typing import Any
 
 from lm_eval_stereoset import benchmarks
-from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.benchmarks.declaration import Benchmark
+from lm_eval_stereoset.harness import closing_shares
 
 WIDTH = 100  # columns; the model's name gets what the others leave
 SHORTEST_NAME = 12
@@ -65,16 +65,18 @@ def _table(
     header = ["model", "lang", "split", *titles, "examples", "scoring", "data"]
     ordered = sorted(tasks.items(), key=lambda item: _place(benchmark, item[1]))
     rows = [_row(benchmark, results, task, parts, notes) for task, parts in ordered]
+    shown = [
+        (row[1], row[2], results["results"].get(task, {}))
+        for row, (task, _) in zip(rows, ordered, strict=True)
+    ]
+    remarks = closing_shares.remarks(benchmark, shown)
     return [
         *_aligned([header, *rows], model_of(results)),
+        *closing_shares.shares(benchmark, shown),
         "",
-        *NOTES.wrap(f"{ideals(benchmark)}±: standard error, by {benchmark.cluster}."),
+        *NOTES.wrap(f"{benchmark.legend} ±: standard error, by {benchmark.cluster}."),
+        *(line for text in remarks for line in NOTES.wrap(text)),
     ]
-
-
-def ideals(benchmark: Benchmark) -> str:
-    found = [f"{metric.title} {metric.ideal:g}" for metric in benchmark.main if metric.ideal is not None]
-    return f"Ideal: {', '.join(found)}. " if found else ""
 
 
 def our_tasks(results: Results) -> dict[str, tuple[str, Parts]]:
@@ -121,7 +123,7 @@ def model_of(results: Results) -> str:
 
 def _place(benchmark: Benchmark, parts: Parts) -> tuple[int, str, int, str]:
     """Built-in languages first, in their order; in each language all splits together, then one by one."""
-    language, built_in = parts[0]["language"], benchmark.languages
+    language, built_in = parts[0]["language"], benchmark.built_in
     known = built_in.index(language) if language in built_in else len(built_in)
     return known, language, -len(parts), parts[0]["split"]
 
@@ -137,7 +139,7 @@ def _row(benchmark: Benchmark, results: Results, task: str, parts: Parts, notes:
         "",
         parts[0]["language"],
         pooled_name(len(parts)) if len(parts) > 1 else parts[0]["split"],
-        *(_with_error(results["results"].get(task, {}), metric) for metric in benchmark.main),
+        *(closing_shares.cell(results["results"].get(task, {}), metric) for metric in benchmark.main),
         f"{used} of {sum(part['examples'] for part in parts)}",
         " ".join(f"[{number}]" for number in sorted({notes[scoring] for scoring in scorings})),
         data if len(data) <= LONGEST_DATA else data[: LONGEST_DATA - 1] + "…",
@@ -146,17 +148,6 @@ def _row(benchmark: Benchmark, results: Results, task: str, parts: Parts, notes:
 
 def pooled_name(splits: int) -> str:
     return "both" if splits == 2 else "all"
-
-
-def _with_error(values: Mapping[str, Any], metric: Metric) -> str:
-    """A dash where nothing was computed (--predict_only), NaN where it is undefined."""
-    value, error = (values.get(f"{name},none") for name in (metric.name, f"{metric.name}_stderr"))
-    digits = 1 if metric.unit == "%" else 3
-    return "-" if value is None else f"{_number(value, digits)} ± {_number(error, digits)}"
-
-
-def _number(value: Any, digits: int) -> str:
-    return f"{value:.{digits}f}" if isinstance(value, int | float) and not math.isnan(value) else "NaN"
 
 
 def _aligned(rows: list[list[str]], model: str) -> list[str]:

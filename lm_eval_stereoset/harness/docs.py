@@ -12,7 +12,7 @@ from typing import Any
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
 from lm_eval_stereoset.data import store
-from lm_eval_stereoset.harness import closing
+from lm_eval_stereoset.harness import chat_docs, closing
 from lm_eval_stereoset.scoring.questions import requests_of
 from lm_eval_stereoset.scoring.versions import versions
 
@@ -26,9 +26,12 @@ def load_docs(
     benchmark: str = FIRST_BENCHMARK,
     data: str | None = None,
     provenance: dict[str, Any] | None = None,
+    orders: Any = None,
     **_: Any,
 ) -> dict[str, Any]:
     """The task's `custom_dataset`. The harness passes the task's metadata, which holds --model_args too.
+
+    `orders`: in how many orders the options are shown, where the benchmark asks in words.
 
     `provenance` is the dict of that name in the task's metadata: filling it here puts it into the results file. How
     many examples were used and how they were scored is added by the task (task.py), once the model is known.
@@ -39,13 +42,19 @@ def load_docs(
     found = [store.load(declared, split, language, data) for split in splits]
     # Splits in turn, so that --limit keeps some of each.
     rounds = zip_longest(*(dataset.examples for dataset in found))
-    docs = [example_to_doc(declared, e, language) for examples in rounds for e in examples if e is not None]
+    examples = [e for of_each_split in rounds for e in of_each_split if e is not None]
+    docs = [example_to_doc(declared, e, language) for e in examples]
     origins = {
         d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
     }
     for doc in docs:
         doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
     about = {"benchmark": benchmark, "data": [d.describe() for d in found], "packages": versions()}
+    if declared.words:
+        words, count = chat_docs.settings(declared, language, orders)
+        about["asked"] = chat_docs.described(words, count)
+        for doc, example in zip(docs, examples, strict=True):
+            doc.update(chat_docs.questions(declared, example, words, count))
     if provenance is not None:
         provenance.update(about)
     closing.loaded.append(about)

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 OURS = "stereoset-hf"
 HF_MODELS = ("hf", "hf-auto", "huggingface", OURS)
-METADATA = ("data",)  # what our tasks understand
+METADATA = ("data", "orders")  # what our tasks understand
 
 
 def check(settings: Mapping[str, Any]) -> None:
@@ -81,8 +81,8 @@ def _check_metadata(settings: Mapping[str, Any]) -> None:
         return
     if unknown := [key for key in metadata if key not in METADATA]:
         raise UserError(
-            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {', '.join(METADATA)} only "
-            "(data=sample, or data=FOLDER)"
+            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {' and '.join(METADATA)} only "
+            "(data=sample, or data=FOLDER; orders=1, 3 or 6 of the options in chat tasks)"
         )
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
 from lm_eval_stereoset.benchmarks.evaluation import Scored, by_label, of_logarithms
+from lm_eval_stereoset.chat.asking import Said
 from lm_eval_stereoset.data.lines import Uniqueness, iter_lines
 from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import parse_json
+from lm_eval_stereoset.harness import chat_docs
 from lm_eval_stereoset.harness.answers import candidate_scores, check_count, parse_logged
 from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, example_of_doc
 from lm_eval_stereoset.scoring.describe import is_difference
@@ -34,6 +36,7 @@ class Samples:
 def read_samples(path: Path | str) -> Samples:
     """A file written by `--log_samples` for one of the tasks; a sample cut off at the end is an error."""
     rows: dict[str, list[tuple[Any, list[float]]]] = defaultdict(list)
+    heard: dict[str, list[Said]] = defaultdict(list)
     said: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))  # {field: {split: values}}
     names, languages, data = set(), set(), set()
     of: dict[str, int] = {}
@@ -47,8 +50,13 @@ def read_samples(path: Path | str) -> Samples:
             raise UserError(f"{where}: is of {doc['of']} examples, the lines before are of {of[split]}")
         example = example_of_doc(doc, where)
         unique[split].check(example.ids, where)
-        scores = of_logarithms(benchmark, _scores_of(sample, doc, benchmark, where))
-        rows[split].append((example, by_label(benchmark, example, scores)))
+        if benchmark.words:
+            heard[split].append(chat_docs.said(benchmark, example, doc, _answers_of(sample, where), where))
+            row = heard[split][-1].tally.row
+        else:
+            scores = of_logarithms(benchmark, _scores_of(sample, doc, benchmark, where))
+            row = by_label(benchmark, example, scores)
+        rows[split].append((example, row))
         names.add(benchmark.name)
         languages.add(doc["language"])
         for field in ("normaliser", "scoring"):
@@ -60,7 +68,10 @@ def read_samples(path: Path | str) -> Samples:
     benchmark = benchmarks.find(names.pop())
     parts = {
         split: Scored(
-            benchmark, [e for e, _ in rows[split]], np.array([s for _, s in rows[split]], dtype=float)
+            benchmark,
+            [e for e, _ in rows[split]],
+            np.array([s for _, s in rows[split]], dtype=float),
+            heard.get(split),
         )
         for split in benchmark.splits
         if split in rows
@@ -92,6 +103,13 @@ def _doc_of(sample: Any, where: str) -> tuple[Benchmark, dict[str, Any]]:
     if "of" in doc and (type(doc["of"]) is not int or doc["of"] < 1):
         raise UserError(f"{where}: 'of' must be the number of examples of the data, is {short(doc['of'])}")
     return benchmark, doc
+
+
+def _answers_of(sample: dict[str, Any], where: str) -> list[str]:
+    logged = sample.get("filtered_resps")
+    if not isinstance(logged, list) or not all(isinstance(answer, str) for answer in logged):
+        raise UserError(f"{where}: needs the answers as texts (filtered_resps), found {short(logged)}")
+    return logged
 
 
 def _scores_of(sample: dict[str, Any], doc: dict[str, Any], benchmark: Benchmark, where: str) -> list[float]:

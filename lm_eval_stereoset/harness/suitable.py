@@ -1,9 +1,12 @@
 """Models of the harness that would give wrong numbers, or none, without saying so."""
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
+
+logger = logging.getLogger(__name__)
 
 LOST_HEAD = ("mt5", "umt5")  # configs that say "tied" though their checkpoints hold a head of its own
 
@@ -66,4 +69,22 @@ def refuse_config(config: Any) -> None:
         raise UserError(
             f"{architecture_name(config)} is a masked language model, which the harness's `hf` cannot score; use "
             "--model stereoset-hf"
+        )
+
+
+def refuse_without_words(lm: Any, with_template: bool) -> None:
+    """For tasks that ask in words: models that say nothing, and a chat model that is not addressed as one."""
+    from lm_eval.models.huggingface import HFLM
+
+    if getattr(lm, "is_masked", False):
+        raise UserError(
+            "a masked or next-sentence model says nothing, so it cannot be asked in words; take the tasks without "
+            "`chat` in their names, such as stereoset_en"
+        )
+    if not isinstance(lm, HFLM) or with_template:
+        return
+    if getattr(getattr(lm, "tokenizer", None), "chat_template", None):
+        logger.warning(
+            "the model has a chat template, but --apply_chat_template was not given: it takes the question for a text "
+            "to go on with, and most answers will be unreadable"
         )

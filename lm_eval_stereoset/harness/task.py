@@ -79,18 +79,22 @@ class BenchmarkTask(ConfigurableTask):
         refuse_unsuitable(lm)
         kinds = self._kinds()
         if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
-            found = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
-            self.descriptions = {split: self.benchmark.said(one) for split, one in found.items()}
+            described = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
+            self.descriptions = {split: self.benchmark.said(one) for split, one in described.items()}
         else:
             refuse_lost_start(lm, [str(instance.args[0]) for instance in self.instances])
             counts, unit = tokens.count(lm, self.instances)
-            found = defaultdict(list)
+            found: dict[tuple[str, str], list[int]] = defaultdict(list)
             for instance, n in zip(self.instances, counts, strict=True):
                 found[instance.doc["split"], instance.doc["id"]].append(n)
             self.counts = dict(found)
             self.descriptions = {
                 split: self.benchmark.said(Description(PLAIN[kind], unit)) for split, kind in kinds.items()
             }
+        self._describe()
+
+    def _describe(self) -> None:
+        """Writes how examples are scored into what the results file will hold."""
         for part in self._provenance():
             if part["split"] in self.descriptions:
                 part.update(self.descriptions[part["split"]]._asdict())

@@ -5,11 +5,15 @@ from pathlib import Path
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
+from lm_eval_stereoset.chat.asking import MAX_TOKENS
 from lm_eval_stereoset.data.store import file_of, languages_in
 from lm_eval_stereoset.harness.paths import own_task_folder
 
 VERSION = 1.0
-COMMON_FILE = "_common"
+COMMON_FILES = {
+    False: "_common",
+    True: "_common_chat",
+}  # of tasks that ask in words, in the same folder for own data
 
 COMMON = f"""\
 # What all tasks share. The benchmark's declaration says which metrics there are. Written by tasks/generate.py.
@@ -27,13 +31,37 @@ metadata:
   version: {VERSION}
   provenance: {{}}  # filled as the run goes on: data version and checksum, scoring, normaliser, packages
 """
+COMMON_CHAT = f"""\
+# What all tasks share that ask in words. Written by tasks/generate.py.
+tag: social_bias_chat
+class: !function lm_eval_stereoset.harness.chat_task.ChatTask
+custom_dataset: !function lm_eval_stereoset.harness.docs.load_docs
+test_split: test
+output_type: generate_until
+doc_to_text: !function lm_eval_stereoset.harness.chat_docs.doc_to_text
+doc_to_target: !function lm_eval_stereoset.harness.chat_docs.doc_to_target
+generation_kwargs:
+  until: []  # a thought may hold any text; the model's own end is enough
+  max_gen_toks: {MAX_TOKENS}
+  do_sample: false
+num_fewshot: 0
+metadata:
+  version: {VERSION}
+  provenance: {{}}  # filled as the run goes on: data version and checksum, wording, orders, packages
+"""
+
+
+def common_file(benchmark: Benchmark) -> tuple[str, str]:
+    """(name, text) of what the benchmark's tasks include."""
+    asks = benchmark.words is not None
+    return COMMON_FILES[asks], COMMON_CHAT if asks else COMMON
 
 
 def leaf_file(benchmark: Benchmark, split: str | None, language: str) -> str:
     """One task: `split` None is the overall task, which pools all splits."""
     splits = [split] if split else list(benchmark.splits)
     return (
-        f"include: {COMMON_FILE}\n"
+        f"include: {common_file(benchmark)[0]}\n"
         f"task: {benchmark.task_name(split, language)}\n"
         f"dataset_kwargs: {{benchmark: {benchmark.name}, language: '{language}', splits: [{', '.join(splits)}]}}\n"
     )
@@ -51,9 +79,9 @@ def with_pooled(benchmark: Benchmark, splits: Sequence[str]) -> list[str | None]
 
 def task_files(benchmark: Benchmark) -> dict[str, str]:
     """Everything in tasks/NAME/ but the README: {file name: text}."""
-    files = {COMMON_FILE: COMMON}
+    files = dict([common_file(benchmark)])
     several = len(benchmark.splits) > 1
-    for language in benchmark.languages:
+    for language in benchmark.built_in:
         for split in with_pooled(benchmark, benchmark.splits):
             files[f"{benchmark.task_name(split, language)}.yaml"] = leaf_file(benchmark, split, language)
     for split in benchmark.splits if several else ():
@@ -77,27 +105,32 @@ def task_names(benchmark: Benchmark) -> list[str]:
 
 
 def _language_number(benchmark: Benchmark, task: str) -> int:
-    ends = (i for i, code in enumerate(benchmark.languages) if task.endswith(f"_{code}"))
-    return next(ends, len(benchmark.languages))
+    ends = (i for i, code in enumerate(benchmark.built_in) if task.endswith(f"_{code}"))
+    return next(ends, len(benchmark.built_in))
 
 
 def group_names(benchmark: Benchmark) -> list[str]:
     files = task_files(benchmark)
-    found = [name[1:].removesuffix(".yaml") for name in files if name.startswith("_") and name != COMMON_FILE]
+    found = [
+        name[1:].removesuffix(".yaml")
+        for name in files
+        if name.startswith("_") and name not in COMMON_FILES.values()
+    ]
     return sorted(found, key=len)
 
 
 def own_task_files(benchmark: Benchmark, language: str, splits: Sequence[str]) -> dict[Path, bytes]:
     """The files of an added language, which `stereoset data add` puts in place together with the data."""
-    files = {COMMON_FILE: COMMON} | {
-        f"{benchmark.task_name(split, language)}.yaml": leaf_file(benchmark, split, language)
-        for split in with_pooled(benchmark, splits)
-    }
+    files: dict[str, str] = {}
+    for one in (benchmark, *benchmarks.in_words(benchmark)):
+        files |= dict([common_file(one)])
+        for split in with_pooled(one, splits):
+            files[f"{one.task_name(split, language)}.yaml"] = leaf_file(one, split, language)
     return {own_task_folder(benchmark) / name: text.encode("utf-8") for name, text in files.items()}
 
 
 def own_languages(benchmark: Benchmark) -> list[str]:
-    return [code for code in languages_in(benchmark) if code not in benchmark.languages]
+    return [code for code in languages_in(benchmark) if code not in benchmark.built_in]
 
 
 def own_task_names(benchmark: Benchmark, language: str) -> list[str]:
@@ -126,7 +159,7 @@ def refresh_own_tasks() -> None:
     for benchmark in benchmarks.of_other_packages():
         folder = own_task_folder(benchmark)
         files |= {folder / name: text.encode("utf-8") for name, text in task_files(benchmark).items()}
-    for benchmark in benchmarks.registered():
+    for benchmark in benchmarks.with_own_data():
         for language in own_languages(benchmark):
             splits = [s for s in benchmark.splits if file_of(benchmark, s, language).is_file()]
             files |= own_task_files(benchmark, language, splits)

@@ -87,9 +87,10 @@ def pack(study: Study) -> dict[str, Any] | None:
         corpus = corpora[c]
         rows = [corpus.place[e.id] for e in scored.examples]
         block = np.full((len(corpus.examples), len(benchmark.labels)), np.nan, dtype="<f4")
-        block[rows] = scored.scores
+        by_label = scored.scores[:, : len(benchmark.labels)]
+        block[rows] = by_label
         code = np.full(len(corpus.examples), ABSENT, dtype=np.uint8)
-        code[rows] = outcome_codes(benchmark, scored.scores)
+        code[rows] = outcome_codes(benchmark, by_label)
         scores.append(block.ravel())
         codes.append(code)
     # Byte planes: the bytes of the exponents, much alike, come together and shrink.

@@ -217,7 +217,7 @@ def _group(
     for metric in metrics:
         name = metric.name
         value = values.get(f"{name}{suffix}", math.nan)
-        if metric.ideal is None:
+        if not metric.has_error:
             group |= {} if math.isnan(value) else {name: value}
             continue
         error = values.get(f"{name}{suffix}_stderr", math.nan)

@@ -15,6 +15,7 @@ from lm_eval_stereoset.stats.minimum import interval_of_minimum
 from lm_eval_stereoset.stats.statistic import Statistic, observed
 
 DRAWS = 2000
+MOST_UNDEFINED = 0.05  # of the draws
 SEED = 1618  # fixed: the same results give the same intervals
 
 
@@ -48,8 +49,8 @@ class Draws:
             return percentiles(self.values[name], self.clusters, level)
         first, second = statistic.branches
         estimates = observed(first, self.sums), observed(second, self.sums)
-        drawn = [branch(self.times, self.sums) for branch in statistic.branches]
-        covariance = np.cov(drawn, ddof=0) * self.clusters / (self.clusters - 1)
+        drawn = defined(np.stack([branch(self.times, self.sums) for branch in statistic.branches], axis=1))
+        covariance = np.cov(drawn.T, ddof=0) * self.clusters / (self.clusters - 1)
         low, high = interval_of_minimum(estimates, covariance, self.clusters, level)
         return max(low, statistic.low), min(high, statistic.high)
 
@@ -75,12 +76,23 @@ def times_drawn(count: int, draws: int, seed: int) -> np.ndarray:
 
 def standard_error_of(drawn: np.ndarray, clusters: int) -> float:
     """The bootstrap's variance is too small by (clusters - 1) / clusters."""
-    return float(np.std(drawn) * np.sqrt(clusters / (clusters - 1)))
+    return float(np.std(defined(drawn)) * np.sqrt(clusters / (clusters - 1)))
+
+
+def defined(drawn: np.ndarray) -> np.ndarray:
+    """(draws,) or (draws, n): without the few draws of clusters in which a statistic is undefined.
+
+    A ratio is, for instance, if no cluster with an answer was drawn. Where that is more than a few, so is the whole.
+    """
+    undefined = np.isnan(drawn) if drawn.ndim == 1 else np.isnan(drawn).any(axis=1)
+    if not undefined.any() or undefined.mean() > MOST_UNDEFINED:
+        return drawn
+    return drawn[~undefined]
 
 
 def percentiles(drawn: np.ndarray, clusters: int, level: float = 0.95) -> tuple[float, float]:
     tail = expanded_tail(level, clusters)
-    low, high = np.quantile(drawn, [tail, 1 - tail])
+    low, high = np.quantile(defined(drawn), [tail, 1 - tail])
     return float(low), float(high)
 
 

@@ -197,6 +197,7 @@ def test_the_next_sentence_commands(type_command, models):
         f"stereoset translate {step}"
         for step in ("plan", "run", "repair", "check", "review", "apply", "build", "all")
     ]
+    + ["stereoset gest-mt", "stereoset gest-mt score", "stereoset gest-mt run"]
     + ["nsp_finetune"]
     + [f"nsp_finetune {verb}" for verb in ("prepare", "train", "evaluate", "convert")],
 )

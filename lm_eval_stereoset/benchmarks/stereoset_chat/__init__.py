@@ -1,0 +1,1 @@
+"""StereoSet asked in words: for models that answer in words only."""
