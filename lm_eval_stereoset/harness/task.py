@@ -8,9 +8,11 @@ samples can be scored again) -> aggregation (aggregation.py).
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
+from lm_eval.api import task as task_module
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_stereoset import benchmarks
@@ -19,7 +21,7 @@ from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import aggregation, chat_docs
 from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
 from lm_eval_stereoset.harness.answers import candidate_scores, count, own_count
-from lm_eval_stereoset.harness.bends import asking_model, put_main_metrics_first
+from lm_eval_stereoset.harness.bends import asking_model, put_main_metrics_first, replaced
 from lm_eval_stereoset.harness.docs import (
     FIRST_BENCHMARK,
     SHOWN_CONTEXT,
@@ -125,7 +127,8 @@ class BenchmarkTask(ConfigurableTask):
                 "%s: --cache_requests is not used; %s's requests are built anew, which takes seconds",
                 *(self.config.task, self.benchmark.title),
             )
-        super().build_all_requests(limit=limit, samples=samples, **options)
+        with replaced(task_module, "tqdm", partial(task_module.tqdm, disable=True)):  # it takes a second
+            super().build_all_requests(limit=limit, samples=samples, **options)
         self._note_use(limit, samples)
         lm = asking_model()
         if lm is not None:

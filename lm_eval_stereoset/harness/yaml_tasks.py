@@ -139,6 +139,15 @@ def own_task_names(benchmark: Benchmark, language: str) -> list[str]:
     return [benchmark.task_name(split, language) for split in with_pooled(benchmark, there)]
 
 
+def all_names() -> list[str]:
+    """Tasks and groups of every benchmark, those of added languages, too."""
+    found = []
+    for benchmark in benchmarks.registered():
+        found += [*group_names(benchmark), *task_names(benchmark)]
+        found += [task for code in own_languages(benchmark) for task in own_task_names(benchmark, code)]
+    return found
+
+
 def refresh_own_tasks() -> None:
     """Tasks of added languages that another version has written are written anew, so that they load.
 
