@@ -124,6 +124,7 @@ class Source:
 
     help: str
     fetch: Callable[[Benchmark, Fetch], list[Path]]
+    languages: tuple[str, ...] | None = None  # that it has; None: those of the benchmark's groups
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Benchmark:
     example: type  # its dataclass
     parse: Callable[[Any, str, str], Any]  # (decoded line, split, where) -> example
     splits: tuple[str, ...]  # parts of the data, each with a file per language
-    languages: tuple[str, ...]  # built in; languages.py has their names
+    languages: tuple[str, ...]  # of its groups, built in; languages.py has their names
     labels: tuple[str, ...]  # of the candidates: the order of the columns of scores
     groups: tuple[str, ...]
     metrics: tuple[Metric, ...]
@@ -147,10 +148,13 @@ class Benchmark:
     sources: Mapping[str, Source] = field(default_factory=dict)
     known: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # sha256 of a file: source, version
     sample: Path | None = None  # data that comes with the package, laid out like a data folder
+    more_languages: tuple[str, ...] = ()  # built in, too, but from other sources: its groups leave them out
     folder: str | None = None  # below the data folder; None: its name
     check: Callable[[Sequence[Any], str], None] = lambda examples, where: (
         None
     )  # raises on data that cannot be right
+    # Files in another layout that people have, for `data add FILE`: path -> {split: examples}
+    read_other: Callable[[Path], Mapping[str, Sequence[Any]]] | None = None
     # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
@@ -168,6 +172,15 @@ class Benchmark:
     caveat: str = ""  # what its numbers do not say, for those who publish them
     hub: str | None = None  # its data set on the Hugging Face hub
     asks: str = ""  # what it finds out, as a question: in --help and `stereoset ls`
+
+    @property
+    def built_in(self) -> tuple[str, ...]:
+        """All languages that have tasks and a source."""
+        return (*self.languages, *self.more_languages)
+
+    def sources_of(self, language: str) -> tuple[str, ...]:
+        """The names of the sources that have a language, the usual one first."""
+        return tuple(n for n, one in self.sources.items() if language in (one.languages or self.languages))
 
     @property
     def statistics(self) -> dict[str, Statistic]:

@@ -1,6 +1,7 @@
 """Files of predictions: every candidate's score, and at their head what the scores depend on.
 
-{"benchmark", "language", "model", "data", "scoring", "identity", …}      the head, written by `stereoset predict`
+{"benchmark", "language", "model", "data", "scoring", "identity", …}      the head, written by `stereoset predict`;
+                                                                          readers of published files pass over it
 {"scores": [{"id", "split", "scores": {label: number}}, …]}              the rest, unless a benchmark has its own format
 
 Published files, and those of 0.1, have no head; a benchmark recognises those that are its own.
@@ -22,7 +23,7 @@ from lm_eval_stereoset.data.store import Dataset
 from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import read_json, write_json
 
-HEAD = ("benchmark", "language", "model", "data", "scoring", "limit", "identity")
+HEAD = ("benchmark", "language", "model", "data", "data_folder", "scoring", "limit", "identity")
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 
 Load = Callable[[str], Dataset]  # the data of a split
@@ -105,7 +106,7 @@ def parse(
 ) -> Predictions:
     """What the content of a file says; several files can share what `load_data` gives."""
     benchmark, head = _benchmark_of(content, where), head_of(content)
-    language = _language_of(head, language, where)
+    language, data = _language_of(head, language, where), data or _data_of(head, where)
     loaded: dict[str, Dataset] = {}
     limit = head.get("limit")
     if limit is not None and (type(limit) is not int or limit < 1):
@@ -144,6 +145,27 @@ def _language_of(head: Mapping[str, Any], given: str | None, where: str) -> str:
     if language := given or made_for:
         return language
     raise UserError(f"{where}: of which language are the predictions? add --language, such as --language de")
+
+
+def _data_of(head: Mapping[str, Any], where: str) -> str | None:
+    """Where the data lies that the head names: "sample", a folder, or None for the benchmark's own."""
+    folder = head.get("data_folder")
+    if folder is not None:
+        if not isinstance(folder, str) or not _is_folder(folder):
+            raise UserError(
+                f"{where}: was made from data in {short(folder)}, which is not here; say where it is with --data DIR"
+            )
+        return folder
+    entries = head["data"] if isinstance(head.get("data"), list) else []
+    named = [entry.get("data") for entry in entries if isinstance(entry, dict)]
+    return "sample" if named and all(name == "sample" for name in named) else None
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).is_dir()
+    except (OSError, ValueError):  # too long, or a NUL in it
+        return False
 
 
 def scoring_of(head: Mapping[str, Any], split: str) -> dict[str, str]:

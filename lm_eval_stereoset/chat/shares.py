@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def _by_name(value: Totals) -> Totals:
 
 
 def share(
-    title: str, name: str, columns: tuple[str, ...], of: tuple[str, ...] = ASKED, **shown: bool
+    title: str, name: str, columns: tuple[str, ...], of: tuple[str, ...] = ASKED, **shown: Any
 ) -> Metric:
     """Without an ideal: a model may well refuse, and a report should say how often."""
     statistic = percentage(lambda total: 100 * total(*columns) / total(*of))
@@ -47,7 +48,8 @@ def _position(total: Totals) -> np.ndarray:
     """0 if all three letters are named equally often, 100 if it is always the same one: the sum of the distances from a
     third, as a share of its largest value, which is 4/3."""
     places = ("place_a", "place_b", "place_c")
-    return sum(75 * np.abs(total(place) / total(*places) - 1 / 3) for place in places)
+    distances = [75 * np.abs(total(place) / total(*places) - 1 / 3) for place in places]
+    return np.sum(distances, axis=0)
 
 
 def shares(neither: tuple[str, ...]) -> tuple[Metric, ...]:

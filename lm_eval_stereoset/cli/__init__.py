@@ -21,6 +21,7 @@ COMMANDS = {
     "publish": ("lm_eval_stereoset.cli.publish", "results into a model card, the hub's evaluation results, or LaTeX"),
     "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
     "translate": ("stereoset_translation.cli", "bring StereoSet into a new language"),
+    "gest-mt": ("lm_eval_stereoset.cli.gest_mt", "masculine rates of translations of GEST, by stereotype"),
     "nsp": ("nsp_finetune.cli", "fine-tune models for next-sentence prediction, as `python -m nsp_finetune`"),
     "completion": ("lm_eval_stereoset.cli.completion", "print what makes your shell complete these commands"),
 }  # fmt: skip

@@ -87,10 +87,11 @@ def with_completers(parser: argparse.ArgumentParser) -> None:
 def completers() -> dict[str, Completer]:
     """{option, or name of a positional argument: what may stand there}."""
     from lm_eval_stereoset.cli import run_help
+    from lm_eval_stereoset.harness.yaml_tasks import all_names
 
     model_args = [f"{name}=" for name in (*run_help.COMMON_MODEL_ARGS, *run_help.OWN_MODEL_ARGS)]
     return {
-        "--tasks": one_of(tasks, separated=True),
+        "--tasks": one_of(all_names, separated=True),
         "--language": one_of(languages),
         "--languages": one_of(languages),
         "--model": one_of(lambda: list(run_help.MODEL_TYPES)),
@@ -120,22 +121,11 @@ def with_own_data() -> list[str]:
     return [benchmark.name for benchmark in benchmarks.with_own_data()]
 
 
-def tasks() -> list[str]:
-    from lm_eval_stereoset import benchmarks
-    from lm_eval_stereoset.harness.yaml_tasks import group_names, own_languages, own_task_names, task_names
-
-    found = []
-    for benchmark in benchmarks.registered():
-        found += [*group_names(benchmark), *task_names(benchmark)]
-        found += [task for code in own_languages(benchmark) for task in own_task_names(benchmark, code)]
-    return found
-
-
 def languages() -> list[str]:
     from lm_eval_stereoset import benchmarks
     from lm_eval_stereoset.harness.yaml_tasks import own_languages
 
-    found = [code for b in benchmarks.registered() for code in (*b.languages, *own_languages(b))]
+    found = [code for b in benchmarks.registered() for code in (*b.built_in, *own_languages(b))]
     return list(dict.fromkeys(found))
 
 

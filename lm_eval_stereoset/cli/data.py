@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,8 +53,13 @@ def make_parser() -> argparse.ArgumentParser:
 
     sub = commands.add_parser("add", help="make a task of your own data")
     sub.add_argument("--benchmark", "-b", default="stereoset", metavar="NAME", help="default: stereoset")
-    sub.add_argument("folder", metavar="DIR", help="with intra/CODE.jsonl, inter/CODE.jsonl or both")
+    sub.add_argument(
+        "folder",
+        metavar="DIR|FILE",
+        help="with intra/CODE.jsonl, inter/CODE.jsonl or both; or a file in the layout of the original StereoSet",
+    )
     sub.add_argument("--language", "-l", required=True, metavar="CODE", help="such as it")
+    sub.add_argument("--name", help="a second data set of the language: its tasks end in _CODE_NAME")
     sub.add_argument("--version", help="what results call this version of the data (default: its checksum)")
     sub.add_argument("--replace", action="store_true", help="in place of data from elsewhere that is there")
     sub.set_defaults(command=add)
@@ -70,16 +76,34 @@ def fetch(args: argparse.Namespace) -> None:
     from lm_eval_stereoset.benchmarks.declaration import Fetch
     from lm_eval_stereoset.data.store import folder_of
 
-    benchmark = with_data(args.benchmark)
+    benchmark, named = benchmark_or_source(args.benchmark)
     clone = Path(args.clone) if args.clone else None
     if clone is not None and not clone.is_dir():
         raise UserError(f"--from {clone}: no such folder")
-    languages = _known("--language", args.language, benchmark.languages)
     splits = _known("--split", args.split, benchmark.splits)
-    (source,) = _known("--source", args.source and [args.source], tuple(benchmark.sources))[:1]
+    asked = args.source or named
+    if named and args.source not in (None, named):
+        raise UserError(f"{named} is a source itself; leave out --source {args.source}")
+    if asked is None and args.language:  # the usual source of the first language
+        asked = next(iter(benchmark.sources_of(args.language[0])), None)
+    (source,) = _known("--source", [asked] if asked else None, tuple(benchmark.sources))[:1]
+    languages = _known(
+        "--language", args.language, benchmark.sources[source].languages or benchmark.languages
+    )
     wanted = Fetch(languages, splits, clone, source, args.revision, args.force, args.insist)
     paths = benchmark.sources[source].fetch(benchmark, wanted)
     print(f"{len(paths)} files in {folder_of(benchmark)}; `stereoset data list` shows them")
+
+
+def benchmark_or_source(name: str) -> tuple["Benchmark", str | None]:
+    """`stereoset data fetch ptbr` names a source; the benchmark that it belongs to follows from that."""
+    from lm_eval_stereoset.benchmarks import names, registered
+
+    for benchmark in registered():
+        source = benchmark.sources.get(name)
+        if name not in names() and source is not None and source.languages:
+            return benchmark, name
+    return with_data(name), None
 
 
 def with_data(name: str) -> "Benchmark":
@@ -179,13 +203,18 @@ def add(args: argparse.Namespace) -> None:
     from lm_eval_stereoset.harness.yaml_tasks import own_task_files, own_task_names
 
     benchmark = with_data(args.benchmark)
-    added = add_data(benchmark, Path(args.folder), args.language, args.version, args.replace, own_task_files)
-    tasks = own_task_names(benchmark, args.language)
-    in_chat = [task for one in in_words(benchmark) for task in own_task_names(one, args.language)]
+    language = f"{args.language}_{args.name}" if args.name else args.language
+    if args.name is not None and not re.fullmatch("[a-z0-9]+", args.name):
+        raise UserError(
+            f"--name {args.name}: give small letters and digits, such as mine; task names end in it"
+        )
+    added = add_data(benchmark, Path(args.folder), language, args.version, args.replace, own_task_files)
+    tasks = own_task_names(benchmark, language)
+    in_chat = [task for one in in_words(benchmark) for task in own_task_names(one, language)]
     for d in added:
         print(f"{d.split}/{d.language}: {len(d.examples)} examples, version {d.provenance.version}")
     kept = [s for s in benchmark.splits if s not in {d.split for d in added}]
     if kept and len(tasks) > len(added):
-        print(f"{kept[0]}/{args.language}: still the data added before; {tasks[-1]} pools it with the new")
+        print(f"{kept[0]}/{language}: still the data added before; {tasks[-1]} pools it with the new")
     print(f"tasks: {', '.join([*tasks, *in_chat])}; try")
     print(f"  stereoset run --model hf --model_args pretrained=MODEL --tasks {tasks[-1]}")

@@ -79,7 +79,7 @@ def rows_of(benchmark: Benchmark, only: Sequence[str] | None = None) -> list[Lan
     from lm_eval_stereoset.harness.yaml_tasks import own_languages, own_task_names, task_names
     from lm_eval_stereoset.languages import LANGUAGES
 
-    tasks: dict[str, list[str]] = {code: [] for code in benchmark.languages}
+    tasks: dict[str, list[str]] = {code: [] for code in benchmark.built_in}
     for task in task_names(benchmark):
         if (code := language_of_task(benchmark, task)) is not None:
             tasks[code].append(task)
@@ -92,7 +92,7 @@ def rows_of(benchmark: Benchmark, only: Sequence[str] | None = None) -> list[Lan
         files = {split: file_of(benchmark, split, code) for split in benchmark.splits}
         examples = {split: lines_in(path) for split, path in files.items() if path.is_file()}
         name = LANGUAGES[code].name if code in LANGUAGES else ""
-        rows.append(LanguageRow(code, name, code in benchmark.languages, names, examples, code in in_sample))
+        rows.append(LanguageRow(code, name, code in benchmark.built_in, names, examples, code in in_sample))
     return rows
 
 

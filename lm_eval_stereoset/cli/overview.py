@@ -17,10 +17,11 @@ def benchmarks_text() -> str:
 
 
 def _lines(benchmark: Benchmark) -> list[str]:
+    more = f"; outside the groups: {', '.join(benchmark.more_languages)}" if benchmark.more_languages else ""
     rows = [
         ("tasks", ", ".join(task_patterns(benchmark))),
         ("groups", ", ".join(group_names(benchmark))),
-        (ANY_LANGUAGE, ", ".join(benchmark.languages)),
+        (ANY_LANGUAGE, ", ".join(benchmark.languages) + more),
         ("measured", ", ".join(measured(benchmark))),
     ]
     return [*_wrapped(heading(benchmark), "  "), *table(rows, "    ")]
@@ -41,7 +42,7 @@ def task_patterns(benchmark: Benchmark) -> list[str]:
 
 
 def language_of_task(benchmark: Benchmark, task: str) -> str | None:
-    codes = [code for code in benchmark.languages if task.endswith(f"_{code}")]
+    codes = [code for code in benchmark.built_in if task.endswith(f"_{code}")]
     only = benchmark.languages[0] if len(benchmark.languages) == 1 else None  # which names of tasks leave out
     return max(codes, key=len, default=only)
 

@@ -6,6 +6,7 @@ stereoset predict bert-base-german-cased --language de --split both -o predictio
 import argparse
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
-NAMES = ("model", "scoring")  # of a head: they name the checkpoint, which may be moved; the identity does not
+# Of a head: they name places of checkpoint and data, which may be moved; identity and checksums do not.
+NAMES = ("model", "scoring", "data_folder")
 
 
 class Scorer(NamedTuple):
@@ -179,23 +181,24 @@ def predict(
     scorer: Scorer,
 ) -> None:
     """Scores what the notes do not have, and writes the file."""
-    from tqdm import tqdm
-
     from lm_eval_stereoset.benchmarks import find
     from lm_eval_stereoset.benchmarks.prediction_files import ScoredRows, write
     from lm_eval_stereoset.cli.predict_notes import parts_of
     from lm_eval_stereoset.scoring import cut_pairs, score_with
+    from lm_eval_stereoset.scoring.progress import Progress
 
     methods, model, tokenizer, settings = scorer
     examples = {split: dataset.examples[: args.limit] for split, dataset in data.items()}
     parts = parts_of(examples, AT_ONCE)
     notes.begin({key: value for key, value in head.items() if key not in NAMES}, parts)
-    with tqdm(total=sum(map(len, examples.values())), unit=" examples", disable=args.quiet) as bar:
+    with Progress(sum(map(len, examples.values())), shown=not args.quiet) as progress:
+        settings = replace(settings, progress=progress)
         for part in parts:
-            if part.name not in notes.scores:
-                questions = [example.question for example in part.examples]
-                notes.add(part, score_with(methods, model, tokenizer, questions, settings))
-            bar.update(len(part.examples))
+            if part.name in notes.scores:
+                progress.skip(len(part.examples))
+                continue
+            questions = [example.question for example in part.examples]
+            notes.add(part, score_with(methods, model, tokenizer, questions, settings))
     found = {
         split: ScoredRows(here, [row for p in parts if p.split == split for row in notes.scores[p.name]])
         for split, here in examples.items()
@@ -245,6 +248,8 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
         },
         "identity": identity_of(model, tokenizer, settings).to_dict(),
     }
+    if args.data and args.data not in ("sample", args.benchmark):
+        head["data_folder"] = str(Path(args.data).expanduser().resolve())
     return head | ({"limit": args.limit} if args.limit else {})
 
 

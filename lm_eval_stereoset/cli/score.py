@@ -7,7 +7,8 @@ stereoset score results/model/samples_stereoset_de_*.jsonl
 import argparse
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +63,8 @@ def main(argv: Sequence[str]) -> None:
             f"{args.predictions[0]}: is of {scored.benchmark.name}, --benchmark says {args.benchmark}"
         )
     warn_if_useless(scored)
-    table = evaluate(scored.parts)
+    with few_examples_said_once():
+        table = evaluate(scored.parts)
     try:
         if args.output:  # before printing: `| head` may end that early
             save(Path(args.output), table, scored)
@@ -122,6 +124,29 @@ def check_output(output: Path, args: argparse.Namespace) -> None:
             raise UserError(
                 f"--output {output}: its note {note} would overwrite a file that is not from `stereoset score`; "
                 "name another file"
+            )
+
+
+@contextmanager
+def few_examples_said_once() -> Iterator[None]:
+    """One line for all the groups in which too few examples leave something undefined."""
+    groups: dict[str, None] = {}
+
+    def keep(record: logging.LogRecord) -> bool:
+        if "what needs more is NaN" not in record.getMessage():
+            return True
+        groups[str(record.args[0] if isinstance(record.args, tuple) else "?")] = None
+        return False
+
+    evaluation = logging.getLogger("lm_eval_stereoset.benchmarks.evaluation")
+    evaluation.addFilter(keep)
+    try:
+        yield
+    finally:
+        evaluation.removeFilter(keep)
+        if groups:
+            logger.warning(
+                "NaN, because there are too few examples or clusters of them: %s", ", ".join(groups)
             )
 
 

@@ -4,10 +4,13 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
 from lm_eval_stereoset.benchmarks.evaluation import Table, ideal_test_name
 from lm_eval_stereoset.report.cells import markdown_cell, spreadsheet_cell
+
+WIDTH = 100
 
 Rows = list[list[str]]
 
@@ -45,20 +48,33 @@ def to_markdown(benchmark: Benchmark, table: Table, about: Sequence[str] = ()) -
 
 
 def to_text(benchmark: Benchmark, table: Table, about: Sequence[str] = ()) -> str:
-    """Two tables, so that each fits a terminal of 100 columns: the main metrics with intervals, then the others."""
-    lines = _aligned(*main_cells(benchmark, table))
-    header, rows = other_cells(benchmark, table)
-    if len(header) > 2:
-        lines += ["", *_aligned(header, rows)]
-    return "\n".join([*lines, "", *_notes(benchmark, about)])
+    """Several tables, so that each fits a terminal of 100 columns: the main metrics with intervals, then the others."""
+    lines: list[str] = []
+    for header, rows in (main_cells(benchmark, table), other_cells(benchmark, table)):
+        for part in _fitting(header, rows):
+            lines += [*_aligned(*part), ""]
+    for note in _notes(benchmark, about):
+        lines += wrap(note, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def _fitting(header: list[str], rows: Rows) -> list[tuple[list[str], Rows]]:
+    """The columns dealt out to as many tables as the width takes, each of which begins with split and group."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    names = sum(widths[:2]) + 2
+    tables: list[list[int]] = []
+    for column in range(2, len(header)):
+        if not tables or names + sum(widths[i] + 2 for i in [*tables[-1], column]) > WIDTH:
+            tables.append([])
+        tables[-1].append(column)
+    return [
+        ([header[i] for i in (0, 1, *chosen)], [[row[i] for i in (0, 1, *chosen)] for row in rows])
+        for chosen in tables
+    ]
 
 
 def main_cells(benchmark: Benchmark, table: Table) -> tuple[list[str], Rows]:
-    header = ["split", "group", "n"]
-    for metric in benchmark.main:
-        header.append(f"{metric.title} [95 %]")
-        if metric.tested and metric.ideal is not None:
-            header.append(f"p({metric.title}={metric.ideal:g})")
+    header = ["split", "group", "n", *(f"{metric.title} [95 %]" for metric in benchmark.main)]
     return header, [[*names, *_main(benchmark, values)] for names, values in _groups(table)]
 
 
@@ -67,16 +83,23 @@ def _main(benchmark: Benchmark, values: Mapping[str, float]) -> list[str]:
     for metric in benchmark.main:
         low, high = (_number(metric, values[f"{metric.name}_{end}"]) for end in ("low", "high"))
         row.append(f"{_number(metric, values[metric.name])} [{low}, {high}]")
-        if metric.tested and metric.ideal is not None:
-            row.append(_p_value(values[ideal_test_name(metric.name, metric.ideal)]))
     return row
 
 
 def other_cells(benchmark: Benchmark, table: Table) -> tuple[list[str], Rows]:
+    tests = {  # the column's title: the name of its value
+        f"p({metric.title}={metric.ideal:g})": ideal_test_name(metric.name, metric.ideal)
+        for metric in benchmark.main
+        if metric.tested and metric.ideal is not None
+    }
     others = [metric for metric in benchmark.metrics if not metric.main]
-    header = ["split", "group", *(metric.title for metric in others)]
+    header = ["split", "group", *tests, *(metric.title for metric in others)]
     rows = [
-        [*names, *(_number(metric, values[metric.name]) for metric in others)]
+        [
+            *names,
+            *(_p_value(values[test]) for test in tests.values()),
+            *(_number(metric, values[metric.name]) for metric in others),
+        ]
         for names, values in _groups(table)
     ]
     return header, rows

@@ -56,8 +56,10 @@ def add(
     """Takes a user's own data into the data folder: every line is validated before anything is written."""
     folder = Path(folder)
     refuse_language(benchmark, language, folder)
+    if folder.is_file():
+        return _add_file(benchmark, folder, language, version, replace, more_files)
     if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder")
+        raise UserError(f"{folder}: no such file or folder")
     found = {split: file_in(folder, split, language) for split in benchmark.splits}
     found = {split: path for split, path in found.items() if path.exists()}
     if not found:
@@ -70,10 +72,33 @@ def add(
     return take_in(benchmark, language, data, origins, replace, more_files)
 
 
+def _add_file(
+    benchmark: Benchmark,
+    path: Path,
+    language: str,
+    version: str | None,
+    replace: bool,
+    more_files: MoreFiles | None,
+) -> list[Dataset]:
+    """A file in another layout that the benchmark can read, all splits at once."""
+    if benchmark.read_other is None or path.suffix == ".jsonl":
+        places = " or ".join(f"{split}/{language}.jsonl" for split in benchmark.splits)
+        raise UserError(
+            f"{path}: name the folder with {places} instead of a file; docs/data.md shows the layout"
+        )
+    data = benchmark.read_other(path)
+    for split, examples in data.items():
+        benchmark.check(examples, f"{path}, {split}")
+    origin = Origin(
+        f"added from {path.name}", version or f"sha256:{sha256_of(path)[:12]}", f"data add {path.resolve()}"
+    )
+    return take_in(benchmark, language, data, dict.fromkeys(data, origin), replace, more_files)
+
+
 def refuse_language(benchmark: Benchmark, language: str, folder: Path) -> None:
     if not re.fullmatch(LANGUAGE_CODE, language):
         raise UserError(f"language {language!r}: give a code such as it or pt_br (small letters, digits, _)")
-    if language in benchmark.languages:
+    if language in benchmark.built_in:
         raise UserError(
             f"language {language!r} is built in; to evaluate your own version of it use "
             f"`--metadata data={folder}`, or add it under another code such as {language}_mine"

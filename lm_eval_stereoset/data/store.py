@@ -86,7 +86,7 @@ def languages_in(benchmark: Benchmark, folder: Path | None = None) -> list[str]:
     for journal in folder.glob(journal_of(folder, "*").name):
         finish(journal)
     found = {path.stem for split in benchmark.splits for path in (folder / split).glob("*.jsonl")}
-    built_in = benchmark.languages
+    built_in = benchmark.built_in
     return [code for code in built_in if code in found] + sorted(found - set(built_in))
 
 
@@ -112,7 +112,7 @@ def load(benchmark: Benchmark, split: str, language: str, data: str | Path | Non
 
 
 def _name_of(benchmark: Benchmark, language: str) -> str:
-    return benchmark.data_name if language in benchmark.languages else "own"
+    return benchmark.data_name if language in benchmark.built_in else "own"
 
 
 def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
@@ -131,16 +131,18 @@ def _fetch_missing(benchmark: Benchmark, split: str, language: str) -> None:
         folder_of(benchmark),
         "" if benchmark.data_name == "stereoset" else f" {benchmark.data_name}",
     )
-    if language not in benchmark.languages:
+    if language not in benchmark.built_in:
         raise UserError(
-            f"no data for language {language!r} in {folder}; built in are {', '.join(benchmark.languages)}; "
+            f"no data for language {language!r} in {folder}; built in are {', '.join(benchmark.built_in)}; "
             f"add your own with: stereoset data add DIR --language {language}"
         )
     if not benchmark.sources:
         raise UserError(
             f"no data for {split}/{language} in {folder}; put it there with: stereoset data fetch{named} --from DIR"
         )
-    first = next(iter(benchmark.sources.values()))
+    source = benchmark.sources_of(language)[0]
+    first = benchmark.sources[source]
+    named = f" {source}" if first.languages else named
     try:
         first.fetch(benchmark, Fetch((language,), (split,)))
     except UserError as error:
@@ -182,7 +184,7 @@ def provenance_of(benchmark: Benchmark, path: Path, name: str) -> Provenance:
             return Provenance(name, str(fields.get("source")), str(fields.get("version")), digest)
         way_out = (
             "restore it with `stereoset data fetch --force`"
-            if path.stem in benchmark.languages
+            if path.stem in benchmark.built_in
             else f"take the change in with `stereoset data add DIR --language {path.stem}`"
         )
         raise UserError(

@@ -54,7 +54,7 @@ class ChatTask(BenchmarkTask):
         self.descriptions = dict.fromkeys(self.used, description)
         self._describe()
 
-    def process_results(self, doc: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
+    def process_results(self, doc: dict[str, Any], results: Sequence[Any]) -> dict[str, Any]:
         where = f"document {doc.get('id')}"
         example = example_of_doc(doc, where)
         found = chat_docs.said(self.benchmark, example, doc, list(results), where)

@@ -123,7 +123,7 @@ def model_of(results: Results) -> str:
 
 def _place(benchmark: Benchmark, parts: Parts) -> tuple[int, str, int, str]:
     """Built-in languages first, in their order; in each language all splits together, then one by one."""
-    language, built_in = parts[0]["language"], benchmark.languages
+    language, built_in = parts[0]["language"], benchmark.built_in
     known = built_in.index(language) if language in built_in else len(built_in)
     return known, language, -len(parts), parts[0]["split"]
 

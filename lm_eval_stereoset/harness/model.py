@@ -46,6 +46,7 @@ from lm_eval_stereoset.scoring.loading import (
     tokenizer_loader,
 )
 from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
+from lm_eval_stereoset.scoring.progress import Progress
 from lm_eval_stereoset.scoring.questions import Question, requests_of
 from lm_eval_stereoset.scoring.versions import versions
 
@@ -227,15 +228,16 @@ class StereoSetHF(HFLM):
         waiting = [question for question in questions if question not in known]
         if cache:
             logger.info("scores of %d examples are in the cache, %d are not", len(known), len(waiting))
-        settings = dataclasses.replace(self.settings, progress=not disable_tqdm and self.rank == 0)
-        for start in range(0, len(waiting), AT_ONCE):
-            part = waiting[start : start + AT_ONCE]
-            with self._autocast():
-                found = score_with(self.methods, self.scored_model, self.tokenizer, part, settings)
-            new = dict(zip(part, found, strict=True))
-            known.update(new)
-            if cache:
-                cache.put_scores(new)
+        with Progress(len(waiting), shown=not disable_tqdm and self.rank == 0) as progress:
+            settings = dataclasses.replace(self.settings, progress=progress)
+            for start in range(0, len(waiting), AT_ONCE):
+                part = waiting[start : start + AT_ONCE]
+                with self._autocast():
+                    found = score_with(self.methods, self.scored_model, self.tokenizer, part, settings)
+                new = dict(zip(part, found, strict=True))
+                known.update(new)
+                if cache:
+                    cache.put_scores(new)
         return known
 
     def _autocast(self) -> torch.autocast:
@@ -267,9 +269,10 @@ class StereoSetHF(HFLM):
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
         from lm_eval_stereoset.scoring.masked import pseudo_log_likelihoods
 
-        settings = dataclasses.replace(self.settings, progress=not disable_tqdm and self.rank == 0)
         pairs = [request.args for request in requests]
-        with self._autocast():
+        shown = not disable_tqdm and self.rank == 0
+        with Progress(len(pairs), shown) as progress, progress.part(len(pairs)), self._autocast():
+            settings = dataclasses.replace(self.settings, progress=progress)
             found = pseudo_log_likelihoods(self.model, self.tokenizer, pairs, settings, truncate=True)
         return [(total, greedy) for total, _, greedy in found]
 

@@ -129,7 +129,7 @@ def unknown_model_arg(name: str, model: str) -> str:
 def _check_checkpoint(settings: Mapping[str, Any], model_args: Mapping[str, Any]) -> None:
     from lm_eval_stereoset.harness.suitable import refuse_config
     from lm_eval_stereoset.scoring.checkpoint import one_line
-    from lm_eval_stereoset.scoring.loading import check_device, check_dtype
+    from lm_eval_stereoset.scoring.loading import check_device, check_dtype, refuse_unconverted, unconverted
 
     model, name = settings["model"], model_args.get("pretrained")
     if not isinstance(name, str) or not name:
@@ -141,6 +141,10 @@ def _check_checkpoint(settings: Mapping[str, Any], model_args: Mapping[str, Any]
         if isinstance(path, str) and path.startswith(("/", ".", "~")) and not Path(path).exists():
             raise UserError(f"{path}: no such folder ({key})")  # the hub's complaint about a path is no help
     check_dtype(model_args.get("dtype"))
+    if model == OURS:
+        refuse_unconverted(name, str(model_args.get("scoring") or "auto"))
+    elif found := unconverted(name):
+        logger.warning("%s; --model %s scores the language model beside it", found, model)
     if model_args.get("gguf_file"):
         if importlib.util.find_spec("gguf") is None:
             raise missing_package("gguf", f"the GGUF file {model_args['gguf_file']}")

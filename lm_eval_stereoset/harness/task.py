@@ -8,8 +8,10 @@ aggregation (aggregation.py).
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from lm_eval.api import task as task_module
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_stereoset import benchmarks
@@ -18,6 +20,7 @@ from lm_eval_stereoset.harness import tokens
 from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
 from lm_eval_stereoset.harness.answers import candidate_scores, own_count
 from lm_eval_stereoset.harness.asking import asking_model
+from lm_eval_stereoset.harness.bending import replaced
 from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK, SHOWN_CONTEXT, example_of_doc, requests_of_doc
 from lm_eval_stereoset.harness.printing import put_main_metrics_first
 from lm_eval_stereoset.harness.suitable import refuse_lost_start, refuse_unsuitable
@@ -64,7 +67,8 @@ class BenchmarkTask(ConfigurableTask):
                 "%s: --cache_requests is not used; %s's requests are built anew, which takes seconds",
                 *(self.config.task, self.benchmark.title),
             )
-        super().build_all_requests(limit=limit, samples=samples, **options)
+        with replaced(task_module, "tqdm", partial(task_module.tqdm, disable=True)):  # it takes a second
+            super().build_all_requests(limit=limit, samples=samples, **options)
         self._note_use(limit, samples)
         lm = asking_model()
         if lm is not None:
@@ -75,12 +79,12 @@ class BenchmarkTask(ConfigurableTask):
         refuse_unsuitable(lm)
         kinds = self._kinds()
         if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
-            found = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
-            self.descriptions = {split: self.benchmark.said(one) for split, one in found.items()}
+            described = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
+            self.descriptions = {split: self.benchmark.said(one) for split, one in described.items()}
         else:
             refuse_lost_start(lm, [str(instance.args[0]) for instance in self.instances])
             counts, unit = tokens.count(lm, self.instances)
-            found = defaultdict(list)
+            found: dict[tuple[str, str], list[int]] = defaultdict(list)
             for instance, n in zip(self.instances, counts, strict=True):
                 found[instance.doc["split"], instance.doc["id"]].append(n)
             self.counts = dict(found)

@@ -81,7 +81,7 @@ def task_files(benchmark: Benchmark) -> dict[str, str]:
     """Everything in tasks/NAME/ but the README: {file name: text}."""
     files = dict([common_file(benchmark)])
     several = len(benchmark.splits) > 1
-    for language in benchmark.languages:
+    for language in benchmark.built_in:
         for split in with_pooled(benchmark, benchmark.splits):
             files[f"{benchmark.task_name(split, language)}.yaml"] = leaf_file(benchmark, split, language)
     for split in benchmark.splits if several else ():
@@ -105,8 +105,8 @@ def task_names(benchmark: Benchmark) -> list[str]:
 
 
 def _language_number(benchmark: Benchmark, task: str) -> int:
-    ends = (i for i, code in enumerate(benchmark.languages) if task.endswith(f"_{code}"))
-    return next(ends, len(benchmark.languages))
+    ends = (i for i, code in enumerate(benchmark.built_in) if task.endswith(f"_{code}"))
+    return next(ends, len(benchmark.built_in))
 
 
 def group_names(benchmark: Benchmark) -> list[str]:
@@ -130,13 +130,22 @@ def own_task_files(benchmark: Benchmark, language: str, splits: Sequence[str]) -
 
 
 def own_languages(benchmark: Benchmark) -> list[str]:
-    return [code for code in languages_in(benchmark) if code not in benchmark.languages]
+    return [code for code in languages_in(benchmark) if code not in benchmark.built_in]
 
 
 def own_task_names(benchmark: Benchmark, language: str) -> list[str]:
     """The tasks of a language that is in the data folder."""
     there = [split for split in benchmark.splits if file_of(benchmark, split, language).is_file()]
     return [benchmark.task_name(split, language) for split in with_pooled(benchmark, there)]
+
+
+def all_names() -> list[str]:
+    """Tasks and groups of every benchmark, those of added languages, too."""
+    found = []
+    for benchmark in benchmarks.registered():
+        found += [*group_names(benchmark), *task_names(benchmark)]
+        found += [task for code in own_languages(benchmark) for task in own_task_names(benchmark, code)]
+    return found
 
 
 def refresh_own_tasks() -> None:

@@ -13,11 +13,13 @@ import importlib
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.near_ties import is_near_tie
+from lm_eval_stereoset.scoring.progress import Progress
 from lm_eval_stereoset.scoring.questions import KINDS, Question, names_of, texts_of
 from lm_eval_stereoset.scoring.types import CASES, RATIOS, CandidateScore, Scores, Settings
 
@@ -84,14 +86,15 @@ def score(
     """Scores of the candidates of questions, or of a benchmark's examples, in the order given; kinds may be mixed."""
     from lm_eval_stereoset.scoring.architecture import methods_of
 
-    settings = Settings(case, exact, batch_tokens, batch_size, progress, prefix_token_id)
+    settings = Settings(case, exact, batch_tokens, batch_size, prefix_token_id=prefix_token_id)
     if hasattr(model, "training") and model.training:
         raise UserError(
             "the model is in training mode, its dropout would make scores random; call model.eval()"
         )
     questions = [one if isinstance(one, Question) else one.question for one in asked]
     methods = methods_of(model, scoring)
-    scores = score_with(methods, model, tokenizer, questions, settings)
+    with Progress(len(questions), shown=progress) as bar:
+        scores = score_with(methods, model, tokenizer, questions, replace(settings, progress=bar))
     cut_pairs(methods, model, tokenizer, questions)
     return scores
 
@@ -112,7 +115,8 @@ def score_with(
         refuse_useless_tokenizer(
             tokenizer, texts_of(here), tokenizer.name_or_path or type(tokenizer).__name__
         )
-        with ids_within_embeddings(model.core if hasattr(model, "core") else model, tokenizer):
+        part = settings.progress.part(len(where)) if settings.progress else nullcontext()
+        with part, ids_within_embeddings(model.core if hasattr(model, "core") else model, tokenizer):
             function = method_for(methods[kind], kind)
             found = without_near_ties(function, model, tokenizer, here, settings)
         ratio = methods[kind] == "causal" and kind == "follow" and settings.case in RATIOS
@@ -131,7 +135,7 @@ def without_near_ties(
     """A near tie is scored again on its own, so that no ranking depends on what else was in its batch."""
     from lm_eval_stereoset.scoring.cpu_linear import usual_linear
 
-    alone = replace(settings, batch_size=1, batch_tokens=None, progress=False)
+    alone = replace(settings, batch_size=1, batch_tokens=None, progress=None)
     found = function(model, tokenizer, questions, settings)
     for i, (question, scores) in enumerate(zip(questions, found, strict=True)):
         if is_near_tie(question, scores, settings.exact):

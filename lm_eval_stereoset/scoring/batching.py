@@ -94,38 +94,38 @@ def run_batches(
     device: torch.device,
     rows: Sequence[int] | np.ndarray | None = None,
     rows_limit: int | None = None,
-    description: str = "scoring",
 ) -> None:
     """Calls `forward(indices)` for every batch, without gradients; halves a batch that does not fit.
 
     `forward` stores its results itself, and may be called again for a part of a batch that failed.
     """
     from accelerate.utils.memory import clear_device_cache, should_reduce_batch_size
-    from tqdm import tqdm
 
     budget = token_budget(settings, device)
     waiting = plan_batches(lengths, budget, settings.batch_size, rows, rows_limit)[::-1]
     fits = None  # inputs x longest of the largest batch that memory can hold, once one has failed
     lengths = np.asarray(lengths)
-    with tqdm(total=len(lengths), desc=description, unit="input", disable=not settings.progress) as bar:
-        while waiting:
-            batch = waiting.pop()
-            if fits is not None and len(batch) > 1 and len(batch) * lengths[batch].max() > fits:
-                waiting += np.array_split(batch, 2)[::-1]
-                continue
-            try:
-                with torch.inference_mode(), fast_linear(device):
-                    forward(batch)
-            except Exception as error:
-                if len(batch) == 1 or not should_reduce_batch_size(error):
-                    raise
-                fits = len(batch) * int(lengths[batch].max()) // 2
-                logger.warning("a batch of %d inputs did not fit into memory; trying halves", len(batch))
-                waiting += np.array_split(batch, 2)[::-1]
-            else:
-                bar.update(len(batch))
-                continue
-            clear_device_cache(garbage_collection=True)
+    done = 0
+    while waiting:
+        batch = waiting.pop()
+        if fits is not None and len(batch) > 1 and len(batch) * lengths[batch].max() > fits:
+            waiting += np.array_split(batch, 2)[::-1]
+            continue
+        try:
+            with torch.inference_mode(), fast_linear(device):
+                forward(batch)
+        except Exception as error:
+            if len(batch) == 1 or not should_reduce_batch_size(error):
+                raise
+            fits = len(batch) * int(lengths[batch].max()) // 2
+            logger.warning("a batch of %d inputs did not fit into memory; trying halves", len(batch))
+            waiting += np.array_split(batch, 2)[::-1]
+        else:
+            done += len(batch)
+            if settings.progress:
+                settings.progress.done(done, of=len(lengths))
+            continue
+        clear_device_cache(garbage_collection=True)
 
 
 def max_positions(model: Model) -> int | None:

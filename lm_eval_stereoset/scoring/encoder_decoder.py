@@ -64,7 +64,7 @@ def decoder_log_probabilities(model: Model, queries: Sequence[Query], settings: 
         if groups:
             _compare_head(model, head.reader, groups[0])
         limit = head.reader.rows_limit
-        run_batches(lengths, forward, settings, model.device, reads, limit, "seq2seq scoring")
+        run_batches(lengths, forward, settings, model.device, reads, limit)
         head.flush()
     return found
 

@@ -1,5 +1,6 @@
 """Loading a checkpoint once, with all the heads that scoring needs, none of them random."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -103,15 +104,25 @@ def refuse_other_tokenizer(*given: Any) -> None:
         )
 
 
+def unconverted(name: str) -> str | None:
+    """What to do with a folder that holds a fine-tuned next-sentence checkpoint of the authors; None for others."""
+    folder = Path(name)
+    if not (folder / "nsp_model.pth").is_file():
+        return None
+    base = name if (folder / "config.json").is_file() else "MODEL_DIR"
+    output = f"{folder.resolve().name}-converted"
+    command = f"stereoset nsp convert {shlex.quote(str(folder / 'nsp_model.pth'))} --base {shlex.quote(base)}"
+    return (
+        f"{name}: holds nsp_model.pth, a next-sentence checkpoint in the authors' format; to score that, make a model "
+        f"of it with `{command} --output {shlex.quote(output)}`"
+    )
+
+
 def refuse_unconverted(name: str, scoring: str) -> None:
-    """A folder with a fine-tuned next-sentence checkpoint of the authors also holds the language model it was made
-    from: under `auto` that would be scored in its place."""
-    if scoring == "auto" and (Path(name) / "nsp_model.pth").is_file():
-        raise UserError(
-            f"{name}: holds nsp_model.pth, a next-sentence checkpoint in the authors' format; make a model of it with "
-            f"`stereoset nsp convert {name}/nsp_model.pth --base {name} --output DIR`, or name a scoring "
-            "(causal, seq2seq) for the language model beside it"
-        )
+    """Such a folder also holds the language model that the checkpoint was made from: under `auto` that would be scored
+    in its place."""
+    if scoring == "auto" and (found := unconverted(name)):
+        raise UserError(f"{found}, or name a scoring (causal, seq2seq) for the language model beside it")
 
 
 def refuse_language_model_scoring(scoring: str, name: str) -> None:

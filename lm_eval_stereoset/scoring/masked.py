@@ -91,24 +91,22 @@ def pseudo_log_likelihoods(
 ) -> list[tuple[float, int, bool]]:
     """For each (context, continuation): summed log p of the continuation's tokens, their number, and
     whether each was the model's first choice. `truncate`: drop the beginning of contexts that are too long."""
-    from tqdm import tqdm
-
     limit = max_positions(model) if truncate else None
     names = names or [f"the text {(context + continuation)[:60]!r}" for context, continuation in pairs]
-    quiet = dataclasses.replace(settings, progress=False)
+    quiet = dataclasses.replace(settings, progress=None)
     results: list[tuple[float, int, bool]] = []
-    with tqdm(total=len(pairs), desc="masked", unit="text", disable=not settings.progress) as bar:
-        for start in range(0, len(pairs), TEXTS_AT_ONCE):
-            part = slice(start, start + TEXTS_AT_ONCE)
-            reads = pseudo_reads(tokenizer, pairs[part], names[part], limit)
-            best = np.zeros(len(reads.source), dtype=bool)
-            log_p = read(model, tokenizer, reads, quiet, best)
-            owner, count = np.array(reads.owner), len(pairs[part])
-            totals = np.bincount(owner, weights=log_p, minlength=count).tolist()
-            missed = np.bincount(owner, weights=~best, minlength=count) > 0
-            tokens = np.bincount(owner, minlength=count).tolist()
-            results += zip(totals, tokens, (~missed).tolist(), strict=True)
-            bar.update(count)
+    for start in range(0, len(pairs), TEXTS_AT_ONCE):
+        part = slice(start, start + TEXTS_AT_ONCE)
+        reads = pseudo_reads(tokenizer, pairs[part], names[part], limit)
+        best = np.zeros(len(reads.source), dtype=bool)
+        log_p = read(model, tokenizer, reads, quiet, best)
+        owner, count = np.array(reads.owner), len(pairs[part])
+        totals = np.bincount(owner, weights=log_p, minlength=count).tolist()
+        missed = np.bincount(owner, weights=~best, minlength=count) > 0
+        tokens = np.bincount(owner, minlength=count).tolist()
+        results += zip(totals, tokens, (~missed).tolist(), strict=True)
+        if settings.progress:
+            settings.progress.done(len(results), of=len(pairs))
     return results
 
 
@@ -264,7 +262,7 @@ def read(
         best[chosen] = (logits.argmax(-1)[row_of] == wanted).cpu().numpy()
 
     rows_limit = head.reader.rows_limit if best is None else max_rows(model.config.vocab_size)
-    run_batches(lengths, forward, settings, device, counts, rows_limit, "masked")
+    run_batches(lengths, forward, settings, device, counts, rows_limit)
     head.flush()
     return log_p
 

@@ -69,7 +69,7 @@ def log_probability_next(
             log_p = logits.double().log_softmax(dim=-1)[:, follows]
         result[batch] = log_p.cpu().numpy()
 
-    run_batches(lengths, forward, settings, model.device, description="next sentence")
+    run_batches(lengths, forward, settings, model.device)
     return result[where]
 
 

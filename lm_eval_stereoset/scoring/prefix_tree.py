@@ -165,7 +165,7 @@ def _read(
         len(np.unique(np.concatenate([path[begins[i] - 1 :] for i, path in row.members]))) for row in layout
     ]
     lengths = [len(row.ids) for row in layout]
-    run_batches(lengths, forward, settings, model.device, reads, reader.rows_limit, "causal scoring")
+    run_batches(lengths, forward, settings, model.device, reads, reader.rows_limit)
     return found
 
 

@@ -172,7 +172,7 @@ def most_probable_first(model: Model, encoders: Sequence[Ids], start: int, setti
         for i in batch[((values[:, 0] - values[:, 1]) < NEAR_TIE).cpu().numpy()]:
             best[i] = int(run(np.array([i])).argmax())  # alone, as the golden rule of batch size 1 has it
 
-    run_batches(list(map(len, inputs)), forward, settings, model.device, description="seq2seq first tokens")
+    run_batches(list(map(len, inputs)), forward, settings, model.device)
     if (best == NOT_READ).any():
         raise RuntimeError(f"{int((best == NOT_READ).sum())} first decoder tokens were never computed")
     return best[where].tolist()

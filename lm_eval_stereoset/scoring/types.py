@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.progress import Progress
 from lm_eval_stereoset.scoring.questions import Question
 
 # What is passed around as a transformers PreTrainedModel and PreTrainedTokenizerBase. Their attributes differ from
@@ -64,7 +65,7 @@ class Settings:
     exact: bool = False  # True: the authors' program with its quirks; False: the correct computation
     batch_tokens: int | None = None  # padded tokens of a batch; None: chosen for the device
     batch_size: int | None = None  # at most so many inputs a batch; None: as many as batch_tokens holds
-    progress: bool = False  # a progress bar per pass through the model
+    progress: Progress | None = None  # where to tell how many examples are done
     prefix_token_id: int | None = (
         None  # causal: the token in front of a text; None: the tokenizer's BOS or EOS
     )

@@ -50,6 +50,46 @@ def test_stereoset_score_reads_it(golden_models, tmp_path, capsys, split):
     assert "SS" in capsys.readouterr().out
 
 
+def test_score_and_report_need_no_flag_for_what_the_file_says(golden_models, tmp_path, capsys, monkeypatch):
+    """Language, model, method and data; also a folder of the user's, as long as it is where it was."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(STEREOSET.sample, tmp_path / "mine")
+    for data in ("sample", "mine"):
+        arguments = ("--language", "tr", "--split", "inter", "--data", data, "--limit", "5")
+        assert run(golden_models / "tiny-bert", *arguments, "-o", f"{data}.json") == 0
+        assert main(["score", f"{data}.json"]) == 0
+        out = " ".join(capsys.readouterr().out.split())
+        assert f"inter/tr: data {data}" in out
+        assert "probability that the candidate follows the context" in out
+        assert "only 5 of 28 examples" in out
+    assert main(["report", "sample.json", "-o", "report.html"]) == 0
+    assert "1 model in 1 language (tr)" in capsys.readouterr().out
+    (tmp_path / "mine").rename(tmp_path / "moved")
+    assert main(["score", "mine.json"]) == 2
+    assert "which is not here; say where it is with --data DIR" in capsys.readouterr().err
+    assert main(["score", "mine.json", "--data", "moved"]) == 0
+
+
+def test_the_bar_ends_at_the_number_of_examples(golden_models, tmp_path, capsys):
+    for model in ("tiny-bert", "tiny-gpt2", "tiny-t5"):
+        arguments = [
+            "--language",
+            "de",
+            "--data",
+            "sample",
+            "--limit",
+            "6",
+            "-o",
+            str(tmp_path / f"{model}.json"),
+        ]
+        assert main(["predict", str(golden_models / model), *arguments]) == 0
+        bars = [
+            line for line in capsys.readouterr().err.replace("\r", "\n").splitlines() if "scoring:" in line
+        ]
+        assert "| 12/12 [" in bars[-1]
+        assert all("/12 [" in bar for bar in bars)
+
+
 def test_case_changes_the_scores(golden_models, tmp_path):
     found = []
     for case in ("d", "e"):

@@ -1,13 +1,16 @@
 import csv
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
 from lm_eval_stereoset.benchmarks.stereoset.data import load
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import LABELS
 from lm_eval_stereoset.benchmarks.stereoset.predictions import PUBLISHED_KEYS
 from lm_eval_stereoset.cli import main
+from lm_eval_stereoset.cli.score_tables import to_text
 from lm_eval_stereoset.data.store import about_file
 from lm_eval_stereoset.harness.samples import read_samples
 
@@ -48,6 +51,23 @@ def test_table_shows_splits_groups_and_intervals(score, predictions):
     ]  # fmt: skip
     assert "100.00 [100.00, 100.00]" in lines[2]
     assert "sample 1.0" in printed.out
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_tables_fit_a_terminal_whatever_the_metrics_are(predictions):
+    """Numbers of the greatest width in every cell, and twice as many other metrics as StereoSet has."""
+    others = tuple(
+        replace(metric, name=f"{metric.name}{n}", title=f"{metric.title} no. {n}")
+        for metric in STEREOSET.metrics
+        if not metric.main
+        for n in range(2)
+    )
+    benchmark = replace(STEREOSET, metrics=(*STEREOSET.main, *others))
+    values = {f"{m.name}{end}": 100.0 for m in benchmark.metrics for end in ("", "_low", "_high")}
+    text = to_text(benchmark, {"overall": {"profession": {"n": 4229, "ss_p50": 0.0001} | values}})
+    assert max(map(len, text.splitlines())) <= 100
+    assert all(metric.title in text for metric in benchmark.metrics)
+    assert text.count("100.00") == 3 * 3 + len(others)
 
 
 def test_mostly_ties_are_warned_about(score, predictions, caplog):

@@ -84,6 +84,21 @@ MISTAKES = [
         f"{RUN} hf --model_args pretrained={{gpt2}},dtipe=float32",
         ("dtipe", "dtype"),
     ),
+    *(
+        Mistake(
+            f"{verb}: a next-sentence checkpoint in the authors' format",
+            command,
+            (
+                "stereoset nsp convert",
+                "tiny-gpt2-nsp/nsp_model.pth --base",
+                "--output tiny-gpt2-nsp-converted",
+            ),
+        )
+        for verb, command in (
+            ("predict", PREDICT.format("{shared}/golden/models/tiny-gpt2-nsp")),
+            ("run", f"{RUN} stereoset-hf --model_args pretrained={{shared}}/golden/models/tiny-gpt2-nsp"),
+        )
+    ),
     Mistake("unknown model", f"{RUN} stereoset-hff --model_args pretrained={{gpt2}}", ("stereoset-hff",)),
     Mistake(
         "unknown task",
@@ -150,6 +165,22 @@ MISTAKES = [
         ("config.json",),
         without_tokenizer("gpt2"),
         (),
+    ),
+    Mistake("ls: unknown language", "stereoset ls -l xx", ("xx", "en, de")),
+    Mistake("ls: unknown benchmark", "stereoset ls stereosett", ("stereosett", "stereoset")),
+    Mistake(
+        "nsp: a language that punkt lacks",
+        "stereoset nsp prepare --corpus hu=corpus.jsonl --output out",
+        ("'hu'", "--splitter sentencex"),
+        content('{"id": 1, "text": "Egy."}', "corpus.jsonl"),
+        ("out",),
+    ),
+    Mistake(
+        "nsp: unknown splitter",
+        "stereoset nsp prepare --corpus de=corpus.jsonl --output out --splitter spacy",
+        ("spacy", "sentencex"),
+        content('{"id": 1, "text": "Eins."}', "corpus.jsonl"),
+        ("out",),
     ),
     Mistake("score: not JSON", SCORE, ("p.json", "not valid JSON"), content('{"intrasentence": [')),
     Mistake(

@@ -27,7 +27,7 @@ def test_predict_then_score_gives_what_run_gives(type_command, kind):
     )
     assert predicted.code == 0, predicted.text
     assert "wrote predictions.json" in predicted.out
-    scored = type_command("stereoset score predictions.json -l de --data sample -o scores.json")
+    scored = type_command("stereoset score predictions.json -o scores.json")
     assert scored.code == 0, scored.text
     run = type_command(
         f"stereoset run --model stereoset-hf --model_args pretrained={{{kind}}} --tasks {task} "
@@ -166,10 +166,13 @@ def test_the_next_sentence_commands(type_command, models):
             f"nsp_finetune train --base {{gpt2}} --pairs {{pairs}} --output model {short} --resume"
         )
         assert resumed.code == 0, resumed.text
-    converted = type_command(
-        "nsp_finetune convert {shared}/golden/models/tiny-gpt2-nsp/nsp_model.pth "
-        "--base {shared}/golden/models/tiny-gpt2-nsp --output converted"
+    refused = type_command(
+        "stereoset predict {shared}/golden/models/tiny-gpt2-nsp -l en --data sample -o p.json"
     )
+    command = refused.err.partition("make a model of it with `")[2].partition("`")[
+        0
+    ]  # what it tells us to type
+    converted = type_command(command.replace("tiny-gpt2-nsp-converted", "converted"))
     assert converted.code == 0, converted.text
     predicted = type_command("stereoset predict converted -l en --split inter --data sample -o p.json")
     assert predicted.code == 0, predicted.text
@@ -184,6 +187,9 @@ def test_the_next_sentence_commands(type_command, models):
         "stereoset score",
         "stereoset report",
         "stereoset data",
+        "stereoset ls",
+        "stereoset completion",
+        "stereoset nsp",
     ]
     + [f"stereoset data {verb}" for verb in ("fetch", "list", "check", "add")]
     + ["stereoset translate"]
@@ -191,6 +197,7 @@ def test_the_next_sentence_commands(type_command, models):
         f"stereoset translate {step}"
         for step in ("plan", "run", "repair", "check", "review", "apply", "build", "all")
     ]
+    + ["stereoset gest-mt", "stereoset gest-mt score", "stereoset gest-mt run"]
     + ["nsp_finetune"]
     + [f"nsp_finetune {verb}" for verb in ("prepare", "train", "evaluate", "convert")],
 )

@@ -13,7 +13,7 @@ import pytest
 from lm_eval_stereoset.harness.quiet import Quiet, quiet, without_repetition
 
 ROOT = Path(__file__).resolve().parents[2]
-BARS = {"hf": "Running loglikelihood requests:", "stereoset-hf": "causal scoring:"}
+BARS = {"hf": "Running loglikelihood requests:", "stereoset-hf": "scoring:"}
 
 
 @pytest.mark.parametrize("kind", BARS)

@@ -127,12 +127,11 @@ def _spread(name: str, title: str, column: int, low: float, high: float) -> tupl
 
 
 POLES = ("anti-stereotype", "stereotype")
-_percentage = {"low": 0, "high": 100}
 METRICS = (
     Metric("strength", "S", "", 0, Statistic(_tail_of(1), low=-2, high=2), main=True, by_group=True, poles=POLES),
     Metric("distance", "D", "", 0, Statistic(_tail_of(2), low=0, high=1), main=True, by_group=True),
-    Metric("ss", "SS", "%", 50, Statistic(_mean(2, 100), **_percentage), tested=True, poles=POLES),
-    Metric("ss_swapped", "SS swapped", "%", 50, Statistic(_mean(3, 100), **_percentage), tested=True, poles=POLES),
+    Metric("ss", "SS", "%", 50, Statistic(_mean(2, 100), low=0, high=100), tested=True, poles=POLES),
+    Metric("ss_swapped", "SS swapped", "%", 50, Statistic(_mean(3, 100), low=0, high=100), tested=True, poles=POLES),
     *_spread("s", "s", 1, -2, 2),
     *_spread("d", "d", 2, 0, 1),
 )  # fmt: skip

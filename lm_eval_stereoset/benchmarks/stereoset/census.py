@@ -25,6 +25,7 @@ ODDITIES = {
     "quoted_blank": "… joined to its ending by a quotation mark in place of an apostrophe",
     "sentence_differs": "a candidate sentence is not the context with BLANK filled in",
     "sentence_differs_beyond_case": "… by more than upper and lower case",
+    "own_frame": "the sentences are not the context filled in, but share a frame of their own",
     "several_words": "candidate words of several words",
     "identical_candidates": "two candidates are identical: an unavoidable tie",
     "target_missing": "the target term does not occur in the context",
@@ -121,6 +122,7 @@ def has_invisible(text: str) -> bool:
 def _oddities_of_blank(example: Example) -> dict[str, bool]:
     pairs = [(example.context.replace(BLANK, c.word or ""), c.sentence) for c in example.candidates]
     return {
+        "own_frame": example.frame is not None,
         "two_blanks": example.context.count(BLANK) > 1,
         "glued_blank": GLUED.search(example.context) is not None,
         "quoted_blank": QUOTED.search(example.context) is not None,

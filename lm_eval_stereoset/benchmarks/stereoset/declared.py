@@ -6,11 +6,13 @@ Nadeem et al. 2021 (English); "How Different Is Stereotypical Bias Across Langua
 from pathlib import Path
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
+from lm_eval_stereoset.benchmarks.stereoset import ptbr
 from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, SPLITS, Example, parse_example
 from lm_eval_stereoset.benchmarks.stereoset.facts import refuse_other_facts
 from lm_eval_stereoset.benchmarks.stereoset.fetch import fetch_authors
 from lm_eval_stereoset.benchmarks.stereoset.hub import fetch_hub
 from lm_eval_stereoset.benchmarks.stereoset.metrics import METRICS, columns_of, complaint
+from lm_eval_stereoset.benchmarks.stereoset.original import read_original
 from lm_eval_stereoset.benchmarks.stereoset.predictions import FORMAT
 from lm_eval_stereoset.benchmarks.stereoset.shown import SHOWN
 from lm_eval_stereoset.benchmarks.stereoset.upstream import CANONICAL_SHA256, COMMIT, REPOSITORY
@@ -28,12 +30,16 @@ BENCHMARK = Benchmark(
     columns=columns_of,
     sources={
         "authors": Source(f"{REPOSITORY}, five languages", fetch_authors),
-        "hub": Source("McGill-NLP/stereoset on the Hugging Face hub, English only", fetch_hub),
+        "hub": Source("McGill-NLP/stereoset on the Hugging Face hub, English only", fetch_hub, ("en",)),
+        "ptbr": Source(f"{ptbr.REPOSITORY}, Brazilian Portuguese", ptbr.fetch_ptbr, (ptbr.LANGUAGE,)),
     },
-    known=dict.fromkeys(CANONICAL_SHA256.values(), (REPOSITORY, COMMIT[:7])),
+    known=dict.fromkeys(CANONICAL_SHA256.values(), (REPOSITORY, COMMIT[:7]))
+    | dict.fromkeys(ptbr.CANONICAL_SHA256.values(), (ptbr.REPOSITORY, ptbr.COMMIT)),
+    more_languages=(ptbr.LANGUAGE,),
     sample=Path(__file__).parent / "sample",
     folder="",  # since 0.1 its splits lie in the data folder itself
     check=refuse_other_facts,
+    read_other=read_original,
     complaint=complaint,
     predictions=FORMAT,
     report=SHOWN,

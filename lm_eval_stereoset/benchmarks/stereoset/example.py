@@ -6,6 +6,9 @@ A line of `<split>/<language>.jsonl` (docs/data.md describes the fields):
  "candidates": [{"id", "label", "sentence", "word"} x 3]}      ("word" in intra only)
 
 Intra: the context has a BLANK that the candidates' words fill. Inter: the candidates' sentences follow the context.
+In some translations the sentences are not the context with a word filled in, but another sentence around their words.
+Such an intra example has a "frame", too: what its three sentences share, with BLANK where they differ. Masked models
+are asked about that; all others read the sentences.
 """
 
 from dataclasses import dataclass
@@ -41,6 +44,7 @@ class Example:
     bias_type: str  # one of BIAS_TYPES
     context: str
     candidates: tuple[Candidate, ...]  # three in file order, one of each label
+    frame: str | None = None  # intra: what the sentences share, where they are not the context filled in
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -65,13 +69,14 @@ class Example:
     @property
     def question(self) -> Question:
         candidates = tuple(questions.Candidate(c.id, c.sentence, c.word) for c in self.candidates)
-        return Question(KIND[self.split], self.id, self.context, candidates)
+        return Question(KIND[self.split], self.id, self.frame or self.context, candidates)
 
     def candidate(self, label: str) -> Candidate:
         return next(c for c in self.candidates if c.label == label)
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = {key: getattr(self, key) for key in TEXTS}
+        fields |= {} if self.frame is None else {"frame": self.frame}
         fields["candidates"] = [
             {"id": c.id, "label": c.label, "sentence": c.sentence}
             | ({} if c.word is None else {"word": c.word})
@@ -84,7 +89,7 @@ def parse_example(fields: Any, split: str, where: str) -> Example:
     """One decoded line to an Example; `where` (file and line) opens every error message."""
     fields = object_of(fields, where)
     texts = {key: text_of(fields, key, where) for key in TEXTS}
-    only(fields, {*TEXTS, "candidates"}, where)
+    only(fields, {*TEXTS, "frame", "candidates"}, where)
     if texts["bias_type"] not in BIAS_TYPES:
         raise UserError(f"{where}: bias_type {texts['bias_type']!r} is none of {', '.join(BIAS_TYPES)}")
     if split == "intra" and BLANK not in texts["context"]:
@@ -98,7 +103,23 @@ def parse_example(fields: Any, split: str, where: str) -> Example:
         raise UserError(
             f"{where}: needs exactly one candidate of each label ({', '.join(LABELS)}), found {', '.join(labels)}"
         )
-    return Example(candidates=(first, second, third), **texts)
+    frame = None if fields.get("frame") is None else text_of(fields, "frame", where)
+    if frame is not None:
+        _refuse_other_frame(frame, split, (first, second, third), where)
+    return Example(candidates=(first, second, third), frame=frame, **texts)
+
+
+def _refuse_other_frame(frame: str, split: str, candidates: tuple[Candidate, ...], where: str) -> None:
+    """A frame with a candidate's word in it is the candidate's sentence; that is what it is for."""
+    if split != "intra":
+        raise UserError(f"{where}: only intra examples can have a frame")
+    if frame.count(BLANK) != 1:
+        raise UserError(f"{where}: the frame needs one {BLANK}: {frame!r}")
+    for candidate in candidates:
+        if frame.replace(BLANK, candidate.word or "") != candidate.sentence:
+            raise UserError(
+                f"{where}: the frame with {candidate.word!r} is not the sentence of candidate {candidate.id}"
+            )
 
 
 def _parse_candidate(fields: Any, split: str, where: str) -> Candidate:

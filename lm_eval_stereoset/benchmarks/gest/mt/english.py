@@ -1,0 +1,65 @@
+"""GEST's sentences with the stereotype of each, in all versions of its texts: what translations are joined to."""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import read_text, sha256_of
+
+STEREOTYPES = (
+    "emotional", "gentle", "empathetic", "neat", "social", "weak", "beautiful",
+    "tough", "self-confident", "professional", "rational", "providers", "leaders", "childish", "sexual", "strong",
+)  # fmt: skip
+ABOUT_WOMEN = 7  # so many of them, the first ones
+FILES = ("gest_1.1.csv", "gest.csv")  # the newest texts first
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of gest.csv. A corrected text and the one before it are the same sentence."""
+
+    id: str
+    stereotype: int
+    texts: tuple[str, ...]  # the newest first
+
+
+@dataclass(frozen=True)
+class English:
+    rows: tuple[Row, ...]
+    data: tuple[dict[str, Any], ...]  # what was read, for results to record
+
+    @property
+    def texts(self) -> list[str]:
+        """What is translated: the newest text of each row, the same text once."""
+        return list(dict.fromkeys(row.texts[0] for row in self.rows))
+
+
+def read_english(data: str | None = None) -> English:
+    """From gest.csv, or a folder that holds both of the authors' files."""
+    if data is None:
+        raise UserError(
+            "which sentences? --data names gest.csv, or the folder data/ of a clone of kinit-sk/gest"
+        )
+    given = Path(data)
+    paths = [given / name for name in FILES if (given / name).is_file()] if given.is_dir() else [given]
+    if not paths:
+        raise UserError(f"--data {data}: neither {' nor '.join(FILES)} is there")
+    tables = [_read(path) for path in paths]
+    rows = []
+    for number, same in enumerate(zip(*tables, strict=True)):
+        rows.append(Row(str(number), same[0][1], tuple(dict.fromkeys(text for text, _ in same))))
+    return English(tuple(rows), tuple({"file": p.name, "sha256": sha256_of(p)} for p in paths))
+
+
+def _read(path: Path) -> list[tuple[str, int]]:
+    rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
+    if not rows or rows[0] != ["sentence", "stereotype"]:
+        raise UserError(f"{path}: the first line must name the columns sentence, stereotype")
+    numbers = {str(number) for number in range(1, len(STEREOTYPES) + 1)}
+    for line, row in enumerate(rows[1:], 2):
+        if len(row) != 2 or row[1] not in numbers:
+            raise UserError(f"{path}, row {line}: needs a sentence and the number of a stereotype, 1 to 16")
+    return [(text, int(number)) for text, number in rows[1:]]
