@@ -20,7 +20,9 @@ def without_echo(said: str, question: str) -> str:
     lines = [line for line in question.splitlines() if fold(line)]
     options = [fold(line) for line in lines if _is_option(line)]
     asked = [fold(line).split() for line in lines if not _is_option(line)]
-    kept, repeated, run = [], False, []  # `run`: lines that could be the beginning of the list
+    kept: list[str] = []
+    run: list[str] = []  # lines that could be the beginning of the list
+    repeated = False
     for line in said.splitlines():
         if repeated and _continues(run, fold(line), options):
             run.append(line)
