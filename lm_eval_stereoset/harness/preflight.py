@@ -28,6 +28,7 @@ def check(settings: Mapping[str, Any], benchmarks: tuple[str, ...]) -> None:
     ours = _all_tasks_begin_with(benchmarks, settings)
     if ours:
         _check_metadata(settings)
+    _check_conversation(settings)
     _check_selection(settings, ours)
     _check_batch_size(settings.get("batch_size"))
     if settings.get("use_cache"):
@@ -76,6 +77,12 @@ def _check_selection(settings: Mapping[str, Any], ours: bool) -> None:
     shots = settings.get("num_fewshot")
     if shots and ours:
         logger.warning("--num_fewshot %s is not used: these tasks have no examples in front", shots)
+
+
+def _check_conversation(settings: Mapping[str, Any]) -> None:
+    """Services that take conversations; the harness finds out with an assertion, after loading everything."""
+    if "chat" in settings["model"] and not settings.get("apply_chat_template"):
+        raise UserError(f"--model {settings['model']} takes conversations: add --apply_chat_template")
 
 
 def _check_metadata(settings: Mapping[str, Any]) -> None:
