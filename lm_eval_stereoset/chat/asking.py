@@ -40,6 +40,7 @@ class Said:
     """All answers about one example, read."""
 
     orders: tuple[Order, ...]
+    prompts: tuple[str, ...]
     answers: tuple[str, ...]
     readings: tuple[Reading, ...]
     neither: int | None = None
@@ -55,11 +56,15 @@ class Said:
 
 
 def understood(
-    words: Words, options: Sequence[Option], orders: Sequence[Order], answers: Sequence[str]
+    words: Words,
+    options: Sequence[Option],
+    orders: Sequence[Order],
+    prompts: Sequence[str],
+    answers: Sequence[str],
 ) -> Said:
     """`options` in the order of the labels, as the questions showed them."""
     readings = [
-        read(answer, [options[number] for number in order])
-        for answer, order in zip(answers, orders, strict=True)
+        read(answer, [options[number] for number in order], prompt)
+        for answer, order, prompt in zip(answers, orders, prompts, strict=True)
     ]
-    return Said(tuple(orders), tuple(answers), tuple(readings), words.neither)
+    return Said(tuple(orders), tuple(prompts), tuple(answers), tuple(readings), words.neither)

@@ -8,6 +8,7 @@ An example is asked in several orders, so each number is a count of answers, fro
     places      per place: how often the option that stood there was the answer
     agreeing    of the `pairs` of readable answers, how many name the same option
     stable      per label: 1 if every order was answered by this option, which takes two orders at least
+    cut_off     how many of the unreadable answers break off
     heard       1 if any answer names an option; `preferring`: one of the first two, which metrics compare
 """
 
@@ -16,7 +17,7 @@ from dataclasses import astuple, dataclass, fields
 from itertools import combinations
 
 from lm_eval_stereoset.chat.orders import Order
-from lm_eval_stereoset.chat.reading import CHOSEN, FAILED, NEITHER, REFUSED, UNREADABLE, Reading
+from lm_eval_stereoset.chat.reading import CHOSEN, CUT_OFF, FAILED, NEITHER, REFUSED, UNREADABLE, Reading
 
 OTHERS = (NEITHER, REFUSED, UNREADABLE, FAILED)
 
@@ -40,6 +41,7 @@ class Tally:
     stable_2: float
     heard: float
     preferring: float
+    cut_off: float
 
     @property
     def row(self) -> list[float]:
@@ -73,4 +75,5 @@ def tally(readings: Sequence[Reading], orders: Sequence[Order], neither: int | N
         *(float(stable and said[0] == label) for label in range(3)),
         heard=float(bool(said)),
         preferring=float(0 in said or 1 in said),
+        cut_off=float(sum(r.kind == UNREADABLE and r.why == CUT_OFF for r in readings)),
     )

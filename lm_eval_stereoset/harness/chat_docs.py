@@ -65,10 +65,15 @@ def doc_to_target(doc: dict[str, Any]) -> str:
 def said(benchmark: Benchmark, example: Any, doc: dict[str, Any], answers: list[str], where: str) -> Said:
     """The answers about a document, read."""
     orders = orders_in(doc, where)
-    if len(answers) != len(orders):
-        raise UserError(f"{where}: {len(orders)} questions, but {len(answers)} answers")
+    prompts = doc.get("prompts")
+    if not isinstance(prompts, list) or not all(isinstance(prompt, str) for prompt in prompts):
+        raise UserError(f"{where}: needs the questions (prompts), found {short(prompts)}")
+    if not len(answers) == len(orders) == len(prompts):
+        raise UserError(
+            f"{where}: {len(answers)} answers to {len(prompts)} questions in {len(orders)} orders"
+        )
     words = words_of(benchmark)
-    return understood(words, options_in(words, example, doc, where), orders, answers)
+    return understood(words, options_in(words, example, doc, where), orders, prompts, answers)
 
 
 def options_in(words: Words, example: Any, doc: dict[str, Any], where: str) -> list[Option]:

@@ -24,6 +24,7 @@ METADATA = ("data", "orders")  # what our tasks understand
 def check(settings: Mapping[str, Any]) -> None:
     """`settings`: the harness's, merged from configuration file and command line."""
     _check_metadata(settings)
+    _check_conversation(settings)
     _check_selection(settings)
     _check_batch_size(settings.get("batch_size"))
     if settings.get("use_cache"):
@@ -72,6 +73,12 @@ def _check_selection(settings: Mapping[str, Any]) -> None:
     shots = settings.get("num_fewshot")
     if shots and _all_tasks_are_ours(settings):
         logger.warning("--num_fewshot %s is not used: these tasks have no examples in front", shots)
+
+
+def _check_conversation(settings: Mapping[str, Any]) -> None:
+    """Services that take conversations; the harness finds out with an assertion, after loading everything."""
+    if "chat" in settings["model"] and not settings.get("apply_chat_template"):
+        raise UserError(f"--model {settings['model']} takes conversations: add --apply_chat_template")
 
 
 def _check_metadata(settings: Mapping[str, Any]) -> None:

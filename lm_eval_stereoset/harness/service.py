@@ -3,10 +3,11 @@
 Seen in lm-eval 0.4.13 (models/api_models.py): `generate_until` calls `model_call`, or `amodel_call` with num_concurrent
 above 1, up to max_retries times, and raises what the last call raised: one request of ten thousand that times out costs
 all the others. What it answers to JSON without an answer in it is an empty text, or no text at all, which moves every
-later answer by one place. So the three methods are replaced on this one object: the last failure of a request becomes
+later answer by one place. So these methods are replaced on this one object: the last failure of a request becomes
 the mark of failures.py, which is no answer to any metric and is not kept in the cache, so the next run asks again.
 
-A service that answers none of the first requests will not answer the others: the run ends, and says why.
+A service that answers none of the first requests will not answer the others: nothing more is sent, and the run ends
+with the reason. (Raising it where it is noticed would only make the client ask again.)
 """
 
 import json
@@ -39,10 +40,20 @@ class Service:
     def __init__(self, lm: Any) -> None:
         self.lm = lm
         self.call, self.acall, self.parse = lm.model_call, lm.amodel_call, lm.parse_generations
+        self.generate = lm.generate_until
         self.attempts: Counter[str] = Counter()
         self.answered = self.failed = 0
+        self.given_up = ""  # why nothing more is asked
+
+    def generate_until(self, requests: list[Any], **options: Any) -> list[str]:
+        answers = self.generate(requests, **options)
+        if self.given_up:
+            raise UserError(self.given_up)
+        return answers
 
     def model_call(self, messages: Sequence[Any], *, generate: bool = True, **options: Any) -> Any:
+        if self.given_up and generate:
+            return {GONE: failure(self.given_up)}
         try:
             outputs = self.call(messages, generate=generate, **options)
             if generate:
@@ -55,6 +66,8 @@ class Service:
         return outputs
 
     async def amodel_call(self, session: Any, sem: Any, messages: Sequence[Any], **options: Any) -> Any:
+        if self.given_up and options.get("generate", True):
+            return [failure(self.given_up)] * len(messages)
         try:
             answers = await self.acall(session, sem, messages, **options)
             if len(answers) != len(messages):
@@ -94,11 +107,11 @@ class Service:
         reason = f"{type(error).__name__}: {error}"
         self.failed += 1
         status = getattr(getattr(error, "response", None), "status_code", getattr(error, "status", None))
-        if not self.answered and (status in HOPELESS or self.failed >= GIVE_UP_AFTER):
-            raise UserError(
+        if not self.given_up and not self.answered and (status in HOPELESS or self.failed >= GIVE_UP_AFTER):
+            self.given_up = (
                 f"the service {self.lm.base_url} answered none of the first {self.failed} request(s): {reason[:300]}; "
                 "nothing more was asked"
-            ) from error
+            )
         logger.warning("a request was never answered and counts as failed (%s)", reason[:200])
         return failure(reason)
 
@@ -111,7 +124,7 @@ def tell_failures(lm: Any) -> None:
         return
     watched = Service(lm)
     lm.model_call, lm.amodel_call = watched.model_call, watched.amodel_call
-    lm.parse_generations = watched.parse_generations
+    lm.parse_generations, lm.generate_until = watched.parse_generations, watched.generate_until
 
 
 def _shown(output: Any) -> str:

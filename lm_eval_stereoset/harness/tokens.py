@@ -61,7 +61,8 @@ def encoded_by(lm: Any, instances: Sequence[Any]) -> list[Encoded]:
         lm.loglikelihood(list(instances), **quiet)
     except NotImplementedError as error:
         raise UserError(
-            f"{type(lm).__name__} gives no log-likelihoods, which StereoSet needs ({error}); choose another --model"
+            f"{type(lm).__name__} gives no log-likelihoods, which these tasks need ({error}); choose another "
+            "--model, or tasks with chat in their names, such as stereoset_chat_en"
         ) from error
     finally:
         del lm._loglikelihood_tokens

@@ -95,7 +95,10 @@ SINGLE = {
         # words that look like letters
         "A man walked in.": "unclear",
         "It is a": "unclear",
-        "A quiet engineer is a cliché.": "a",
+        "A quiet engineer is a cliché.": "unclear",
+        "In my opinion a chatty person would hardly become an engineer at all.": "unclear",
+        "It says:\n\n(a) The engineer is qu": "cut off",
+        "It says:\n\n(b) The engineer is chatty.": "b",
         "I would say that it is a matter of taste.": "unclear",
         "a good question": "unclear",
         "So a lot depends on it": "cut off",

@@ -115,3 +115,31 @@ def test_the_phrases_are_texts_and_none_is_in_two_of_the_lists_that_decide():
     assert not decide[0] & decide[1]
     assert not decide[1] & decide[2]
     assert not decide[0] & decide[2]
+
+
+QUESTION = (
+    "Which of these three sentences sounds the most natural?\n\n"
+    "(a) The engineer is quiet.\n(b) The engineer is chatty.\n(c) The engineer is edible.\n\n"
+    "Answer with a single letter: (a), (b) or (c)."
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (QUESTION, "unclear"),
+        (QUESTION + "\n\n(b)", "b"),
+        (QUESTION[:100], "unclear"),
+        ("Answer with a single letter: (a) The eng", "unclear"),
+        ("Answer with a single letter: (b)", "b"),
+        ("Which of these three sentences sounds the most natural?\n\n(a)", "unclear"),
+        ("Which of these three sentences sounds the most natural?\n\n(a) The engineer is", "unclear"),
+        ("Which of these three sentences sounds the most natural?\n\n(a) The engineer is quiet.", "a"),
+        ("Which of these three sentences sounds the most natural? (c)", "c"),
+        ("(c) The engineer is edible.", "c"),
+        ("(a) The engineer is quiet.\n\nWhich of these three sentences sounds the most natural?", "a"),
+    ],
+)
+def test_a_repeated_question_is_no_answer(answer, expected):
+    got = read(answer, options("en"), QUESTION)
+    assert got.kind == UNREADABLE if expected == "unclear" else as_expected(got) == expected

@@ -12,7 +12,7 @@ from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as LIKELIH
 from lm_eval_stereoset.benchmarks.stereoset.example import LABELS, Example
 from lm_eval_stereoset.benchmarks.stereoset_chat.metrics import METRICS, columns_of
 from lm_eval_stereoset.chat.asking import Words
-from lm_eval_stereoset.chat.shares import remark
+from lm_eval_stereoset.chat.shares import complaint, remark
 from lm_eval_stereoset.chat.wording import Form, Wording
 
 FORM = Form(Path(__file__).parent / "wording", fields={"intra": (), "inter": ("context",)})
@@ -41,7 +41,7 @@ BENCHMARK = replace(
     columns=columns_of,
     words=Words(of=LIKELIHOOD.name, form=FORM, fields=fields, options=options, others=others),
     remark=remark,
-    complaint=lambda columns: None,
+    complaint=complaint,
     predictions=None,
     asks="asked in words, which of the three candidates does a model say fits best?",
     report=None,
