@@ -1,13 +1,18 @@
 """How near the rules' masculine rates come to the published ones, for every system and language there is.
 
-python performance/gest_mt.py --gest ../shared/upstream/gest --published ../shared/expected/gest_mt.json
+python performance/gest_mt.py --gest ../shared/upstream/gest --published ../shared/expected/gest_mt.json \
+  --eurogest ../shared/upstream/EuroGEST
 
 --gest is a clone of the authors' repository with data/translations/SYSTEM/LANGUAGE/translations.csv. The rules were
 written while reading translations of one system (DEVELOPED_ON); the other one's were only scored, never read. Writes
 performance/results/gest_mt.json and .md.
+
+EuroGEST's pairs were translated as what a man said and as what a woman said, so the gender of each text is known: how
+many verdicts are right, undecided and wrong. Their errors were read, too, and rules mended where they were at fault.
 """
 
 import argparse
+import csv
 import json
 import time
 from dataclasses import asdict, dataclass
@@ -71,6 +76,55 @@ def over(rows: list[Row]) -> tuple[int, float, float, float]:
     return len(ours), float(np.corrcoef(ours, theirs)[0, 1]), float(np.abs(ours - theirs).mean()), f_s
 
 
+@dataclass(frozen=True)
+class Known:
+    """Verdicts about texts of one language and gender."""
+
+    language: str
+    gender: str
+    right: int
+    undecided: int
+    wrong: int
+
+
+def known_genders(path: Path) -> list[Known]:
+    with open(path, newline="", encoding="utf-8") as handle:
+        header, _, *rows = csv.reader(handle)
+    found = []
+    for language in rules.languages():
+        name = rules.load(language).name
+        if name not in header:
+            continue
+        first = header.index(name)
+        pairs = [row[first : first + 2] for row in rows if row[first].strip() and row[first + 1].strip()]
+        for column, gender in enumerate((rules.MASCULINE, rules.FEMININE)):
+            verdicts = ByRules(rules.load(language)).decide([pair[column] for pair in pairs])
+            right = sum(v.gender == gender for v in verdicts)
+            undecided = sum(v.gender == rules.UNDECIDED for v in verdicts)
+            found.append(Known(language, gender, right, undecided, len(verdicts) - right - undecided))
+    return found
+
+
+def known_table(known: list[Known]) -> str:
+    lines = [
+        "",
+        "Texts of EuroGEST, translated as what a man or a woman said:",
+        "",
+        "| language | gender | texts | right | undecided | wrong |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    everything = Known(
+        "all", "both", *(sum(getattr(k, name) for k in known) for name in ("right", "undecided", "wrong"))
+    )
+    for k in [*known, everything]:
+        texts = k.right + k.undecided + k.wrong
+        lines.append(
+            f"| {k.language} | {k.gender} | {texts:,} | {k.right:,} ({100 * k.right / texts:.1f} %) | {k.undecided} "
+            f"| {k.wrong} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def page(rows: list[Row], seconds: float, sentences: int) -> str:
     lines = [
         "# Masculine rates of translations: rules against the published figures",
@@ -121,6 +175,7 @@ def main() -> None:
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parse.add_argument("--gest", type=Path, required=True, help="a clone of the authors' repository")
     parse.add_argument("--published", type=Path, required=True, help="the published rates, JSON")
+    parse.add_argument("--eurogest", type=Path, help="a clone of EuroGEST's repository")
     options = parse.parse_args()
     systems = json.loads(options.published.read_text(encoding="utf-8"))["systems"]
     english = read_english(str(options.gest / "data"))
@@ -131,6 +186,8 @@ def main() -> None:
             folder = options.gest / "data" / "translations" / FOLDERS[system] / language
             rows.append(compare(system, language, folder / "translations.csv", english, published))
     text = page(rows, time.perf_counter() - started, len(rows) * len(english.rows))
+    if options.eurogest:
+        text += known_table(known_genders(options.eurogest / "data" / "all_gender_sensitive.csv"))
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "gest_mt.md").write_text(text, encoding="utf-8")
     (RESULTS / "gest_mt.json").write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")

@@ -64,9 +64,9 @@ def test_a_long_sentence_takes_time_in_proportion_to_its_length(language):
     words = [word.text for _, _, sentence in PLANTED[language] for word in words_of(sentence, ours)]
     anchors = sorted({word for rule in ours.rules for word in rule.beside.words})
     for text in (" ".join(words * 8), " ".join(anchors * 40), "a" * 8_000, '"' * 8_000, "„a" * 4_000):
-        started = time.perf_counter()
+        started = time.process_time()
         decide(text, ours)
-        assert time.perf_counter() - started < 2
+        assert time.process_time() - started < 2
 
 
 def test_neighbouring_languages_are_told_apart_by_their_words():
@@ -78,6 +78,22 @@ def test_neighbouring_languages_are_told_apart_by_their_words():
                 assert share > 0.4, code
             elif {code, other} != {"hr", "sr"}:
                 assert share < 0.3, (code, other)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("cs", "Byl(a) jsem doma."),
+        ("cs", "Rád/ráda čtu."),
+        ("sk", "Som unavený/á."),
+        ("pl", "Zrobiłem/am obiad."),
+        ("pl", "Zrobił(a)m obiad."),
+        ("ru", "Я сделал(а) это."),
+        ("hr", "Radio/la sam doma."),
+    ],
+)
+def test_a_word_that_offers_both_forms_decides_nothing(language, sentence):
+    assert decide(sentence, rules.load(language)).gender == U
 
 
 def test_clauses_and_segments():
@@ -126,7 +142,7 @@ def test_rules_of_ones_own(tmp_path):
     ("old", "new", "message"),
     [
         ("rank: 1", "rank: one", "rank is 'one', must be a number from 1 to 100"),
-        ("where: nearest", "where: somewhere", "where is 'somewhere', must be one of nearest, after"),
+        ("where: nearest", "where: somewhere", "where is 'somewhere', must be one of nearest, clause, after"),
         ("form: participle", "form: particle", "no form 'particle'; there are participle"),
         (", beside: speaker", "", "needs beside"),
         ("beside: speaker", "beside: speakers", "no class 'speakers'"),

@@ -16,6 +16,7 @@ from typing import Protocol
 from lm_eval_stereoset.benchmarks.gest.mt.rules import (
     AFTER,
     BEFORE,
+    CLAUSE,
     CONTINUED,
     FEMININE,
     ITSELF,
@@ -105,13 +106,15 @@ def _evidence(rules: Iterable[Rule], words: Sequence[Word]) -> list[Evidence]:
     found: dict[int, Evidence] = {}
     for rule in rules:
         for place in FINDERS[rule.where](rule, words):
-            gender = rule.form.gender(words[place].text)
-            if gender and _counts(rule, words, place):
+            if gender := rule.form.gender(words[place].text):
                 found.setdefault(place, Evidence(words[place].text, place, gender, rule.name))
     return [found[place] for place in sorted(found)]
 
 
-def _counts(rule: Rule, words: Sequence[Word], place: int) -> bool:
+def _shows(rule: Rule, words: Sequence[Word], place: int) -> bool:
+    """Whether the word there is one that the rule looks for; if not, the search goes on."""
+    if not rule.form.gender(words[place].text):
+        return False
     after, before = (_neighbour(words, place, step) for step in (1, -1))
     return after not in rule.not_before and before not in rule.not_after
 
@@ -128,10 +131,13 @@ def _neighbour(words: Sequence[Word], place: int, step: int) -> str:
 
 def _nearest(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
     for anchor in _anchors(rule, words):
-        around = _around(words, anchor, rule.within)
-        forms = [place for place in around if rule.form.gender(words[place].text)]
-        here = [place for place in forms if words[place].segment == words[anchor].segment]
-        yield from (here or forms)[:1]
+        near = _around(rule, words, anchor)
+        yield from [place for place in near if words[place].segment == words[anchor].segment][:1]
+
+
+def _clause(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
+    for anchor in _anchors(rule, words):
+        yield from list(_around(rule, words, anchor))[:1]
 
 
 def _after(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
@@ -150,7 +156,7 @@ def _in_direction(rule: Rule, words: Sequence[Word], step: int) -> Iterator[int]
                 break
             if words[place].text in rule.stop:
                 break
-            if rule.form.gender(words[place].text):
+            if _shows(rule, words, place):
                 yield place
                 break
 
@@ -177,11 +183,12 @@ def _opening(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
 def _itself(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
     for segment in _segments(words):
         if not _holds(words, segment, rule.without):
-            yield from (place for place in segment if rule.form.gender(words[place].text))
+            yield from (place for place in segment if _shows(rule, words, place))
 
 
 FINDERS: dict[str, Callable[[Rule, Sequence[Word]], Iterator[int]]] = {
-    NEAREST: _nearest, AFTER: _after, BEFORE: _before, CONTINUED: _continued, OPENING: _opening, ITSELF: _itself,
+    NEAREST: _nearest, CLAUSE: _clause, AFTER: _after, BEFORE: _before,
+    CONTINUED: _continued, OPENING: _opening, ITSELF: _itself,
 }  # fmt: skip
 
 
@@ -192,17 +199,18 @@ def _anchors(rule: Rule, words: Sequence[Word]) -> Iterator[int]:
             yield from (place for place in segment if words[place].text in rule.beside)
 
 
-def _around(words: Sequence[Word], anchor: int, within: int) -> Iterator[int]:
-    """Places of the anchor's clause by distance; of two at the same distance, the one before it first."""
-    for distance in range(1, within + 1):
+def _around(rule: Rule, words: Sequence[Word], anchor: int) -> Iterator[int]:
+    """Forms in the anchor's clause by their distance; of two at the same distance, the one before it first."""
+    for distance in range(1, rule.within + 1):
         for place in (anchor - distance, anchor + distance):
-            if 0 <= place < len(words) and words[place].clause == words[anchor].clause:
+            inside = 0 <= place < len(words) and words[place].clause == words[anchor].clause
+            if inside and _shows(rule, words, place):
                 yield place
 
 
 def _first_form(rule: Rule, words: Sequence[Word], segment: range) -> Iterator[int]:
     for place in segment[: rule.within]:
-        if rule.form.gender(words[place].text):
+        if _shows(rule, words, place):
             yield place
             return
         if words[place].text in rule.stop or (rule.skip is not None and words[place].text not in rule.skip):

@@ -17,12 +17,13 @@ NOTHING = WordClass()
 MASCULINE, FEMININE, UNDECIDED = GENDERS = ("masculine", "feminine", "undecided")
 
 # Where a rule looks for a form, seen from a word of its class `beside`.
-NEAREST = "nearest"  # the nearest one of the segment; if it has none, of the clause
+NEAREST = "nearest"  # the nearest one of the segment
+CLAUSE = "clause"  # the nearest one of the clause
 AFTER, BEFORE = "after", "before"  # the first one of the clause in that direction
 CONTINUED = "continued"  # in a segment without such a word, when an earlier segment has one
 OPENING = "opening"  # at the beginning of the sentence
 ITSELF = "itself"  # anywhere: the form alone says that it is the speaker's
-PLACES = (NEAREST, AFTER, BEFORE, CONTINUED, OPENING, ITSELF)
+PLACES = (NEAREST, CLAUSE, AFTER, BEFORE, CONTINUED, OPENING, ITSELF)
 ALONE = (OPENING, ITSELF)  # need no word beside
 
 

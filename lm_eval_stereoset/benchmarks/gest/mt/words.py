@@ -12,7 +12,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-WORD_OR_MARK = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*|[,;:.!?()\[\]…–—|]| - ")
+# A word may offer both forms, "byl(a)", "rád/ráda": it is one word, which belongs to no class.
+WORD_OR_MARK = re.compile(
+    r"[^\W\d_]+(?:['-][^\W\d_]+)*(?:/-?[^\W\d_]+|\(-?[^\W\d_]{1,4}\))*|[,;:.!?()\[\]…–—|]| - "
+)
+BOTH_FORMS = "/"  # put at the end of such a word, where no ending can match
 APOSTROPHES = dict.fromkeys(map(ord, "’ʼ‘`´"), "'")
 UNSEEN = dict.fromkeys([0x00AD, 0x200B, 0x200C, 0x200D, 0xFEFF])  # soft hyphen, zero-width characters
 # Stress marks on vowels ("бы́ла"). Letters such as á or й are one character after NFC and keep theirs.
@@ -87,6 +91,8 @@ def _numbered(text: str, breaks: WordClass, coordinators: WordClass) -> Iterator
             segment += 1
         elif word in coordinators:
             segment += 1
+        if "/" in word or word.endswith(")"):
+            word += BOTH_FORMS
         if not mark:
             yield Word(word, clause, segment)
 
