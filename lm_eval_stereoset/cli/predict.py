@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lm_eval_stereoset.errors import UserError
 
 if TYPE_CHECKING:
+    from lm_eval_stereoset.benchmarks.declaration import Benchmark
     from lm_eval_stereoset.benchmarks.prediction_files import ScoredRows
     from lm_eval_stereoset.cli.predict_notes import Notes
     from lm_eval_stereoset.data.store import Dataset
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+TEMPLATES = ("0", "1", "2", "3")
 AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
 # Of a head: they name places of checkpoint and data, which may be moved; identity and checksums do not.
 NAMES = ("model", "scoring", "data_folder")
@@ -51,7 +53,9 @@ def make_parser() -> argparse.ArgumentParser:
     add("-b", "--benchmark", default="stereoset", choices=names(), help="default: stereoset")
     add("-l", "--language", help="en, de, …, or one you have added; needed where a benchmark has several")
     add("--split", help="one of the benchmark's, or both; default: both, or what a next-sentence model takes")
+    add("--template", choices=(*TEMPLATES, "all"), help="GEST only: one of its templates; default: all that the model takes")
     add("--data", help="'sample' for the bundled one, or a folder with <split>/<language>.jsonl")
+    add("--data-version", metavar="V", help="of the published data, where there are several: GEST 1.1 (default) or 1.0")
     add("--limit", type=int, metavar="N", help="only the first N examples of each split, for a try")
     add(
         "--scoring",
@@ -99,14 +103,20 @@ def main(argv: Sequence[str]) -> int:
             f"-b {benchmark.name}: this command gives candidates a score, and no text is asked for; answers in words "
             f"come from: stereoset run --tasks {benchmark.task_name(None, args.language)}"
         )
+    choose_version(args, benchmark)
+    args.split = split_of_template(args, benchmark)
     splits = chosen_splits(args.split, benchmark.splits)
-    data = {split: store.load(benchmark, split, args.language, args.data) for split in splits}
+    data = {
+        split: store.load(benchmark, split, args.language, args.data or args.data_version) for split in splits
+    }
     refuse_inputs(args, data.values())
     with Notes(args.output) as notes:
         if not args.overwrite:
             refuse_unknown_output(args.output)
         scorer = load_scorer(args, settings)
-        data = takeable(data, scorer.methods, args.split)
+        data = takeable(benchmark, data, scorer.methods, args.split)
+        if args.exact:
+            data = {split: as_published(benchmark, dataset) for split, dataset in data.items()}
         head = head_of_run(args, scorer, data)
         if not args.overwrite and is_finished(args.output, head):
             print(f"{args.output} holds these predictions already; --overwrite scores them again")
@@ -117,6 +127,32 @@ def main(argv: Sequence[str]) -> int:
         predict(args, notes, head, data, scorer)
     print(f"wrote {args.output}")
     return 0
+
+
+def choose_version(args: argparse.Namespace, benchmark: "Benchmark") -> None:
+    if args.data_version is None:
+        return
+    if args.data_version not in benchmark.versions:
+        known = f"its versions are {', '.join(benchmark.versions)}" if benchmark.versions else "it has only one"
+        raise UserError(f"--data-version {args.data_version}: {benchmark.title} has no such data; {known}")
+    if args.data:
+        raise UserError("--data and --data-version do not go together; leave one of them out")
+
+
+def split_of_template(args: argparse.Namespace, benchmark: "Benchmark") -> str | None:
+    """The templates are the splits of the benchmark that has some."""
+    if args.template is None:
+        return args.split
+    if f"template_{TEMPLATES[0]}" not in benchmark.splits:
+        raise UserError(f"--template {args.template}: {benchmark.title} has no templates; leave it out")
+    if args.split:
+        raise UserError("--split and --template are the same here; leave one of them out")
+    return None if args.template == "all" else f"template_{args.template}"
+
+
+def as_published(benchmark: "Benchmark", dataset: "Dataset") -> "Dataset":
+    """What the authors' program asks, where that is something else."""
+    return replace(dataset, examples=[benchmark.as_published(example) for example in dataset.examples])
 
 
 def chosen_splits(asked: str | None, splits: tuple[str, ...]) -> tuple[str, ...]:
@@ -157,9 +193,19 @@ def kind_of(dataset: "Dataset") -> str:
 
 
 def takeable(
-    data: Mapping[str, "Dataset"], methods: Mapping[str, str], asked: str | None
+    benchmark: "Benchmark", data: Mapping[str, "Dataset"], methods: Mapping[str, str], asked: str | None
 ) -> dict[str, "Dataset"]:
     """The data of the splits that the model can take; a split that was asked for by name is never left out."""
+    refused = {
+        split: why
+        for split, dataset in data.items()
+        if (family := methods.get(kind_of(dataset))) and (why := benchmark.unsuitable(split, family))
+    }
+    if refused:
+        if len(refused) == len(data):
+            raise UserError(f"{next(iter(refused.values()))}; choose one of these, or another model")
+        print("".join(f"{split}: left out: {why}\n" for split, why in refused.items()), end="")
+        return {split: dataset for split, dataset in data.items() if split not in refused}
     can = [split for split, dataset in data.items() if kind_of(dataset) in methods]
     left_out = [split for split in data if split not in can]
     if left_out and (asked or not can):
@@ -250,6 +296,8 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
     }
     if args.data and args.data not in ("sample", args.benchmark):
         head["data_folder"] = str(Path(args.data).expanduser().resolve())
+    if args.data_version:
+        head["data_version"] = args.data_version
     return head | ({"limit": args.limit} if args.limit else {})
 
 

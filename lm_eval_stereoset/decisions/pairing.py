@@ -102,7 +102,7 @@ def _lonely_splits(pair: Pair) -> list[str]:
 
 def partial(run: Run, split: str) -> str | None:
     """Why a number does not rest on the whole data, in words; None if it does."""
-    splits = run.benchmark.splits if split == OVERALL else (split,)
+    splits = run.benchmark.pooled_splits if split == OVERALL else (split,)
     n = run.overall(split, "n")
     if all(one in run.complete for one in splits):
         whole = sum(run.complete[one] for one in splits)

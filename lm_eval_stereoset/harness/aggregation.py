@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.benchmarks.evaluation import strata_of
 from lm_eval_stereoset.stats import bootstrap
 
 logger = logging.getLogger(__name__)
@@ -113,7 +114,7 @@ def _value(benchmark: Benchmark, asked: HarnessMetric, chosen: tuple[Item, ...])
 @lru_cache(maxsize=64)  # the metrics of one subset share their sums and draws
 def _draws(benchmark: Benchmark, chosen: tuple[Item, ...]) -> bootstrap.Draws:
     sums = bootstrap.cluster_sums([item[0] for item in chosen], *columns_of(chosen).T)
-    return bootstrap.draw(sums, benchmark.statistics)
+    return bootstrap.draw(sums, benchmark.statistics, strata=strata_of(benchmark, sums))
 
 
 def _note_problem(problem: str) -> None:

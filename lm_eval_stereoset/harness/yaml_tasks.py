@@ -59,7 +59,7 @@ def common_file(benchmark: Benchmark) -> tuple[str, str]:
 
 def leaf_file(benchmark: Benchmark, split: str | None, language: str) -> str:
     """One task: `split` None is the overall task, which pools all splits."""
-    splits = [split] if split else list(benchmark.splits)
+    splits = [split] if split else list(benchmark.pooled_splits)
     return (
         f"include: {common_file(benchmark)[0]}\n"
         f"task: {benchmark.task_name(split, language)}\n"
@@ -80,7 +80,7 @@ def with_pooled(benchmark: Benchmark, splits: Sequence[str]) -> list[str | None]
 def task_files(benchmark: Benchmark) -> dict[str, str]:
     """Everything in tasks/NAME/ but the README: {file name: text}."""
     files = dict([common_file(benchmark)])
-    several = len(benchmark.splits) > 1
+    several = len(benchmark.splits) > 1 and not benchmark.together
     for language in benchmark.built_in:
         for split in with_pooled(benchmark, benchmark.splits):
             files[f"{benchmark.task_name(split, language)}.yaml"] = leaf_file(benchmark, split, language)
@@ -95,6 +95,10 @@ def task_files(benchmark: Benchmark) -> dict[str, str]:
     members = [benchmark.task_name(split, code) for split in chosen for code in benchmark.languages]
     if members != [benchmark.name]:
         files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
+    for group, languages in benchmark.language_groups.items():
+        members = [benchmark.task_name(split, code) for split in chosen for code in languages]
+        name, alias = f"{benchmark.name}_{group}", f"{benchmark.title} {group}"
+        files[f"_{name}.yaml"] = group_file(name, alias, members)
     return files
 
 
