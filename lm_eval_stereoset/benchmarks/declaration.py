@@ -150,11 +150,15 @@ class Benchmark:
     more_languages: tuple[str, ...] = ()  # built in, too, but from other sources: its groups leave them out
     folder: str | None = None  # below the data folder; None: its name
     file: str | None = None  # all splits are read from one file of that name; None: each has its own
-    versions: tuple[str, ...] = ()  # of the published data, the default first; the others lie in folders of their own
+    versions: tuple[
+        str, ...
+    ] = ()  # of the published data, the default first; the others lie in folders of their own
     tasks: str | None = None  # the folder of its tasks; None: its name
     together: tuple[str, ...] = ()  # the splits that the task of all of them pools; none named: all
     names_language: bool = False  # its tasks name their language though it has only one
-    language_groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of tasks, beside the one of all
+    language_groups: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # of tasks, beside the one of all
     # (split, family of models) -> why such models are not asked it, or None
     unsuitable: Callable[[str, str], str | None] = lambda split, family: None
     # Of an example, what the authors' program asks in its place, slips included: for `exact`
@@ -171,6 +175,8 @@ class Benchmark:
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
     # What `stereoset score` writes as JSON besides the table: (the table of all files, pooled) -> {name: value}
     summary: Callable[[Mapping[str, float]], Mapping[str, Any]] | None = None
+    # How it prints a split's numbers, by metric, where a row of them would be too wide; None: as a row
+    printed: Callable[[Mapping[str, float]], str] | None = None
     # How it is asked in words, of models that answer in words only; None: by log-likelihoods
     words: Words | None = None
     # What must be said beside the numbers of a task in the closing table, from its values by metric; or None

@@ -53,9 +53,17 @@ def make_parser() -> argparse.ArgumentParser:
     add("-b", "--benchmark", default="stereoset", choices=names(), help="default: stereoset")
     add("-l", "--language", help="en, de, …, or one you have added; needed where a benchmark has several")
     add("--split", help="one of the benchmark's, or both; default: both, or what a next-sentence model takes")
-    add("--template", choices=(*TEMPLATES, "all"), help="GEST only: one of its templates; default: all that the model takes")
+    add(
+        "--template",
+        choices=(*TEMPLATES, "all"),
+        help="GEST only: one of its templates; default: all that the model takes",
+    )
     add("--data", help="'sample' for the bundled one, or a folder with <split>/<language>.jsonl")
-    add("--data-version", metavar="V", help="of the published data, where there are several: GEST 1.1 (default) or 1.0")
+    add(
+        "--data-version",
+        metavar="V",
+        help="of the published data, where there are several: GEST 1.1 (default) or 1.0",
+    )
     add("--limit", type=int, metavar="N", help="only the first N examples of each split, for a try")
     add(
         "--scoring",
@@ -133,7 +141,9 @@ def choose_version(args: argparse.Namespace, benchmark: "Benchmark") -> None:
     if args.data_version is None:
         return
     if args.data_version not in benchmark.versions:
-        known = f"its versions are {', '.join(benchmark.versions)}" if benchmark.versions else "it has only one"
+        known = (
+            f"its versions are {', '.join(benchmark.versions)}" if benchmark.versions else "it has only one"
+        )
         raise UserError(f"--data-version {args.data_version}: {benchmark.title} has no such data; {known}")
     if args.data:
         raise UserError("--data and --data-version do not go together; leave one of them out")

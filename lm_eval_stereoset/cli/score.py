@@ -2,6 +2,7 @@
 
 stereoset score PREDICTIONS.json --language de --output scores.md
 stereoset score results/model/samples_stereoset_de_*.jsonl
+stereoset score bert-base-uncased_template-*.txt --benchmark gest --data-version 1.0 --output bert.json
 """
 
 import argparse
@@ -32,8 +33,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "predictions", nargs="+", metavar="FILE",
-        help="of `stereoset predict` or in a published format (JSON), or samples of --log_samples (JSONL; one or more "
-        "splits)",
+        help="of `stereoset predict` or in a published format (JSON; GEST's lists of numbers in TXT), or samples of "
+        "--log_samples (JSONL; one or more splits)",
     )  # fmt: skip
     parser.add_argument(
         "--benchmark", "-b", metavar="NAME", help="of the predictions; only to make sure of it"
@@ -42,6 +43,14 @@ def make_parser() -> argparse.ArgumentParser:
         "--language", "-l", metavar="CODE", help="of published predictions; other files know it themselves"
     )
     parser.add_argument("--data", metavar="DATA", help="'sample', or a folder in the canonical layout")
+    parser.add_argument(
+        "--data-version", metavar="V",
+        help="of the published data, where there are several: GEST 1.1 (default) or 1.0",
+    )  # fmt: skip
+    parser.add_argument(
+        "--template", type=int, choices=range(4), metavar="N",
+        help="GEST: only this template; also which one a file of bare numbers is of, if its name does not say so",
+    )  # fmt: skip
     parser.add_argument("--output", "-o", metavar="FILE", help="write the table: .json, .csv or .md")
     return parser
 
@@ -56,6 +65,8 @@ def main(argv: Sequence[str]) -> None:
     from lm_eval_stereoset.benchmarks.evaluation import evaluate
     from lm_eval_stereoset.cli import score_tables
 
+    if args.data and args.data_version:
+        raise UserError("--data and --data-version do not go together; leave one of them out")
     read = read_samples_files if is_samples(args.predictions) else read_prediction_file
     scored = read(args)
     if args.benchmark and args.benchmark != scored.benchmark.name:
@@ -92,7 +103,7 @@ def save(output: Path, table: "Table", scored: ScoredFile) -> None:
     from lm_eval_stereoset.scoring.identity import versions
 
     if output.suffix == ".json":
-        write_json(output, score_tables.to_json(table))
+        write_json(output, summary_of(table, scored) | score_tables.to_json(table))
     else:
         notes = [note_of(fields) for fields in scored.about]
         markdown = score_tables.to_markdown
@@ -105,6 +116,23 @@ def save(output: Path, table: "Table", scored: ScoredFile) -> None:
             handle.write(text)
     note = {"benchmark": scored.benchmark.name, "language": scored.language, "data": scored.about}
     write_json(about_file(output), scored.origin | note | {"packages": versions()})
+
+
+def summary_of(table: "Table", scored: ScoredFile) -> dict[str, Any]:
+    """The benchmark's own form of the numbers, of all splits that were given, pooled."""
+    from lm_eval_stereoset.benchmarks.declaration import OVERALL
+    from lm_eval_stereoset.benchmarks.evaluation import evaluate_groups, pool
+
+    summary, parts = scored.benchmark.summary, scored.parts
+    if summary is None:
+        return {}
+    if len(parts) == 1:
+        (split,) = parts
+    elif set(parts) == set(scored.benchmark.pooled_splits):
+        split = OVERALL
+    else:
+        return {"splits": [*parts], **summary(evaluate_groups(pool(parts))[OVERALL])}
+    return {"splits": [*parts], **summary(table[split][OVERALL])}
 
 
 def check_output(output: Path, args: argparse.Namespace) -> None:
@@ -177,18 +205,59 @@ def is_samples(files: Sequence[str]) -> bool:
 
 
 def read_prediction_file(args: argparse.Namespace) -> ScoredFile:
+    read = [read_one_file(file, args) for file in args.predictions]
+    return read[0] if len(read) == 1 else together(read, args.predictions)
+
+
+def together(read: Sequence[ScoredFile], files: Sequence[str]) -> ScoredFile:
+    """Several files of one model, each of other splits, such as GEST's templates."""
+    first = read[0]
+    parts: dict[str, "Scored"] = {}
+    for one, file in zip(read, files, strict=True):
+        if (one.benchmark, one.language) != (first.benchmark, first.language) or one.origin != first.origin:
+            raise UserError(
+                f"{files[0]} and {file} are not of the same benchmark, language and model; give one of them at a time; "
+                "for several models there is `stereoset report`"
+            )
+        if twice := [split for split in one.parts if split in parts]:
+            raise UserError(
+                f"{file}: a second file with {twice[0]}; give one prediction file at a time, or one of each split; for "
+                "several models there is `stereoset report`"
+            )
+        parts |= one.parts
+    in_order = {split: parts[split] for split in first.benchmark.splits if split in parts}
+    about = [fields for one in read for fields in one.about]
+    return ScoredFile(first.benchmark, first.language, in_order, about, first.origin)
+
+
+def content_of(file: str, args: argparse.Namespace) -> Any:
     from lm_eval_stereoset.benchmarks import prediction_files
 
-    if len(args.predictions) > 1:
-        raise UserError("give one prediction file at a time; for several models there is `stereoset report`")
-    (file,) = args.predictions
-    found = prediction_files.read(file, args.language, args.data)
+    stem = Path(file).stem
+    named = stem if args.template is None or "_template-" in stem else f"{stem}_template-{args.template}"
+    return prediction_files.content_of(Path(file), named)
+
+
+def read_one_file(file: str, args: argparse.Namespace) -> ScoredFile:
+    from lm_eval_stereoset.benchmarks import prediction_files
+
+    found = prediction_files.parse(
+        content_of(file, args), file, args.language, args.data or args.data_version
+    )
+    if args.data_version and args.data_version not in found.benchmark.versions:
+        raise UserError(f"--data-version {args.data_version}: {found.benchmark.title} has no such data")
+    parts = found.parts
+    if args.template is not None:
+        split = f"template_{args.template}"
+        if split not in parts:
+            raise UserError(f"{file}: no scores of template {args.template}, only of {', '.join(parts)}")
+        parts = {split: parts[split]}
     # Ids and labels are the same in all languages, so the scores would come out, under the wrong name.
     named = Path(file).stem.rpartition("_")[2]
     if not found.head and named in LANGUAGES and named != found.language:
         logger.warning("%s: its name says %s, --language says %s", file, named, found.language)
     about = []
-    for split, part in found.parts.items():
+    for split, part in parts.items():
         dataset = found.data[split]
         if unlike := prediction_files.unlike_data(found.head, split, dataset.provenance.sha256):
             logger.warning("%s: %s", file, unlike)
@@ -200,7 +269,7 @@ def read_prediction_file(args: argparse.Namespace) -> ScoredFile:
             | prediction_files.scoring_of(found.head, split)
         )
     origin: dict[str, Any] = {key: found.head[key] for key in ("model", "identity") if key in found.head}
-    return ScoredFile(found.benchmark, found.language, found.parts, about, origin)
+    return ScoredFile(found.benchmark, found.language, parts, about, origin)
 
 
 def warn_of_part(file: str, split: str, scored: int, whole: int) -> None:

@@ -126,7 +126,11 @@ def take_in(
         path = file_of(benchmark, split, language)
         if path.is_file() and not replace:
             _refuse_replacing(benchmark, path, split, language, examples, origins[split])
-    there = [benchmark.file_of(s) for s in benchmark.splits if s in data or file_of(benchmark, s, language).is_file()]
+    there = [
+        benchmark.file_of(s)
+        for s in benchmark.splits
+        if s in data or file_of(benchmark, s, language).is_file()
+    ]
     splits = [s for s in benchmark.splits if benchmark.file_of(s) in there]
     more = more_files(benchmark, language, splits) if more_files else None
     save_splits(benchmark, language, data, origins, more)

@@ -25,7 +25,9 @@ class Draws:
 
     statistics: Mapping[str, Statistic]
     sums: np.ndarray  # (clusters, columns)
-    times: np.ndarray  # (draws, clusters); without clusters where no statistic has branches, which alone need it
+    times: (
+        np.ndarray
+    )  # (draws, clusters); without clusters where no statistic has branches, which alone need it
     values: dict[str, np.ndarray]  # statistic: (draws,)
     observed: dict[str, float]  # the statistics of the data themselves
 

@@ -10,6 +10,7 @@ from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
 from lm_eval_stereoset.benchmarks.gest import fetch, predictions, upstream
 from lm_eval_stereoset.benchmarks.gest.metrics import GEST_METRICS, columns_of, complaint, strata
 from lm_eval_stereoset.benchmarks.gest.sentence import FILE, FOR_ALL, SPLITS, Sentence, parse_sentence
+from lm_eval_stereoset.benchmarks.gest.printed import printed
 from lm_eval_stereoset.benchmarks.gest.stereotypes import GENDERS
 
 LEGEND = (
@@ -60,6 +61,7 @@ BENCHMARK = Benchmark(
     complaint=complaint,
     predictions=predictions.GEST,
     summary=predictions.summary,
+    printed=printed,
     hub=upstream.GEST_HUB,
     cluster="sentence",
     group="stereotype",

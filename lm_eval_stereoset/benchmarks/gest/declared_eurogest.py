@@ -10,6 +10,7 @@ from lm_eval_stereoset.benchmarks.gest import fetch_eurogest, predictions, upstr
 from lm_eval_stereoset.benchmarks.gest.declared import CAVEAT
 from lm_eval_stereoset.benchmarks.gest.metrics import EUROGEST_METRICS, columns_of, complaint, strata
 from lm_eval_stereoset.benchmarks.gest.pair import FILE, Pair, as_published, parse_pair
+from lm_eval_stereoset.benchmarks.gest.printed import printed
 from lm_eval_stereoset.benchmarks.gest.stereotypes import GENDERS
 
 BENCHMARK = Benchmark(
@@ -30,7 +31,9 @@ BENCHMARK = Benchmark(
     as_published=as_published,
     sources={
         "authors": Source(f"{upstream.EUROGEST_REPOSITORY}, 29 languages", fetch_eurogest.fetch_authors),
-        "hub": Source(f"{upstream.EUROGEST_HUB} on the Hugging Face hub, 29 languages", fetch_eurogest.fetch_hub),
+        "hub": Source(
+            f"{upstream.EUROGEST_HUB} on the Hugging Face hub, 29 languages", fetch_eurogest.fetch_hub
+        ),
     },
     known={
         digest: (upstream.EUROGEST_REPOSITORY, upstream.EUROGEST_COMMIT)
@@ -40,6 +43,7 @@ BENCHMARK = Benchmark(
     complaint=complaint,
     predictions=predictions.EUROGEST,
     summary=predictions.summary,
+    printed=printed,
     hub=upstream.EUROGEST_HUB,
     cluster="sentence",
     group="stereotype",

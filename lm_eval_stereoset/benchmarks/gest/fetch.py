@@ -24,14 +24,18 @@ def fetch_authors(benchmark: Benchmark, wanted: Fetch) -> list[Path]:
     if wanted.revision:
         raise UserError("--revision is for --source hub; the authors' files are those of one pinned commit")
     paths = {version: file_of(benchmark, version) for version in VERSIONS}
-    right = [v for v, path in paths.items() if path.is_file() and sha256_of(path) == upstream.GEST_CANONICAL[v]]
+    right = [
+        v for v, path in paths.items() if path.is_file() and sha256_of(path) == upstream.GEST_CANONICAL[v]
+    ]
     for version, relative in upstream.GEST_FILES.items():
         if version in right and not wanted.force:
             continue
         addresses = {relative: f"{upstream.GEST_RAW}/{relative}"}
         files = fetched(addresses, wanted, upstream.GEST_REPOSITORY)
         sentences = sentences_of(files.rows(relative), files.where(relative))
-        _save(benchmark, version, sentences, upstream.GEST_REPOSITORY, files.version(upstream.GEST_COMMIT[:7]))
+        _save(
+            benchmark, version, sentences, upstream.GEST_REPOSITORY, files.version(upstream.GEST_COMMIT[:7])
+        )
     return list(paths.values())
 
 
@@ -58,11 +62,17 @@ def fetch_hub(benchmark: Benchmark, wanted: Fetch) -> list[Path]:
     return [file_of(benchmark, version) for version in VERSIONS]
 
 
-def _save(benchmark: Benchmark, version: str, sentences: Sequence[Sentence], source: str, origin: str) -> None:
+def _save(
+    benchmark: Benchmark, version: str, sentences: Sequence[Sentence], source: str, origin: str
+) -> None:
     named = f"{version} ({origin})"
     store.say_what_is_replaced(benchmark, file_of(benchmark, version), source, named)
     store.save_splits(
-        benchmark, LANGUAGE, {SPLITS[0]: sentences}, {SPLITS[0]: store.Origin(source, named)}, of_version=version
+        benchmark,
+        LANGUAGE,
+        {SPLITS[0]: sentences},
+        {SPLITS[0]: store.Origin(source, named)},
+        of_version=version,
     )
 
 

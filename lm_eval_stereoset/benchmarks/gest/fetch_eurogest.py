@@ -41,7 +41,8 @@ def fetch_hub(benchmark: Benchmark, wanted: Fetch) -> list[Path]:
     import datasets
 
     addresses = {
-        path: f"{upstream.EUROGEST_RAW}/{upstream.SCAFFOLDS_COMMIT}/{path}" for path in upstream.SCAFFOLD_FILES
+        path: f"{upstream.EUROGEST_RAW}/{upstream.SCAFFOLDS_COMMIT}/{path}"
+        for path in upstream.SCAFFOLD_FILES
     }
     files = fetched(addresses, wanted, upstream.EUROGEST_REPOSITORY)
 
@@ -125,7 +126,9 @@ class Texts:
 
     def _column(self, header: Sequence[Any], name: Any, file: int) -> int:
         if name not in header:
-            raise UserError(f"{self.where[file]}: no column {' / '.join(name) if isinstance(name, tuple) else name}")
+            raise UserError(
+                f"{self.where[file]}: no column {' / '.join(name) if isinstance(name, tuple) else name}"
+            )
         return list(header).index(name)
 
 
@@ -177,7 +180,9 @@ def _save_all(
     """Scaffolds first; every language is checked before it is written."""
     configs = {Path(path).stem: files.json(path) for path in upstream.SCAFFOLD_FILES}
     place = files.where(upstream.CONFIGS)
-    chosen = {code: scaffolds.read(configs, upstream.PUBLISHED[code].name, place) for code in benchmark.languages}
+    chosen = {
+        code: scaffolds.read(configs, upstream.PUBLISHED[code].name, place) for code in benchmark.languages
+    }
     write_json(scaffolds_file(benchmark), scaffolds.to_json(chosen))
     for code in codes:
         published = upstream.PUBLISHED[code]

@@ -79,7 +79,9 @@ def strata(sums: np.ndarray) -> np.ndarray:
 # Statistics: functions of `times` (how often each sentence is counted) and `sums` (see stats/statistic.py)
 
 
-def cell_means(times: np.ndarray, sums: np.ndarray, column: int, numbers: Sequence[int] = NUMBERS) -> np.ndarray:
+def cell_means(
+    times: np.ndarray, sums: np.ndarray, column: int, numbers: Sequence[int] = NUMBERS
+) -> np.ndarray:
     """(draws, stereotypes): the mean of a column; NaN for stereotypes with too few examples."""
     member = (strata(sums)[:, None] == np.array(numbers)).astype(float)
     used = member.any(axis=1)
@@ -140,7 +142,8 @@ def _number(name: str, title: str, function: Function, low: float = -np.inf, hig
 
 def _by_stereotype(name: str, title: str, column: int, low: float, high: float) -> tuple[Metric, ...]:
     return tuple(
-        _number(f"{name}_{i}", f"{title}_{i} {NAMES[i - 1]}", mean_of(column, (i,)), low, high) for i in NUMBERS
+        _number(f"{name}_{i}", f"{title}_{i} {NAMES[i - 1]}", mean_of(column, (i,)), low, high)
+        for i in NUMBERS
     )
 
 
@@ -159,7 +162,8 @@ Q = (
     *_by_stereotype("q", "q", SCORE, -np.inf, np.inf),
 )
 RANKS = tuple(
-    _number(f"feminine_rank_{i}", f"rank {i} {NAMES[i - 1]}", feminine_rank(i), 1, len(NAMES)) for i in NUMBERS
+    _number(f"feminine_rank_{i}", f"rank {i} {NAMES[i - 1]}", feminine_rank(i), 1, len(NAMES))
+    for i in NUMBERS
 )
 TIES = Metric("ties", "ties", "%", None, Statistic(_share(SAME), low=0, high=100))
 GEST_METRICS = (

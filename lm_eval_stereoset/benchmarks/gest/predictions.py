@@ -119,7 +119,12 @@ def _is_gest(content: Any) -> bool:
 
 def _first_has(content: Any, keys: set[str]) -> bool:
     entries = content.get("scores") if isinstance(content, dict) else None
-    return isinstance(entries, list) and bool(entries) and isinstance(entries[0], dict) and keys <= set(entries[0])
+    return (
+        isinstance(entries, list)
+        and bool(entries)
+        and isinstance(entries[0], dict)
+        and keys <= set(entries[0])
+    )
 
 
 def _gest_name(stem: str) -> FileName | None:
@@ -137,7 +142,12 @@ def _encode_eurogest(parts: Mapping[str, ScoredRows]) -> dict[str, Any]:
     (part,) = parts.values()
     return {
         "scores": [
-            {"id": _row(pair.id), "condition": pair.condition, "masculine": pair.masculine, "feminine": pair.feminine}
+            {
+                "id": _row(pair.id),
+                "condition": pair.condition,
+                "masculine": pair.masculine,
+                "feminine": pair.feminine,
+            }
             | {"p_masculine": masculine, "p_feminine": feminine}
             for pair, (masculine, feminine) in zip(part.examples, part.rows, strict=True)
         ]
@@ -154,7 +164,9 @@ def _decode_eurogest(content: dict[str, Any], load: Load, where: str) -> dict[st
         id_ = str(entry["id"])
         if id_ in rows:
             raise UserError(f"{place}: a second score for sentence {id_}")
-        rows[id_] = [_probability(entry[f"p_{gender}"], f"{place}: p_{gender}") for gender in (MASCULINE, FEMININE)]
+        rows[id_] = [
+            _probability(entry[f"p_{gender}"], f"{place}: p_{gender}") for gender in (MASCULINE, FEMININE)
+        ]
         texts[id_] = entry["masculine"], entry["feminine"]
     data = load(FILE)
     scored = _matched(find("eurogest"), data, rows, where)
@@ -199,7 +211,8 @@ def summary(values: Mapping[str, float]) -> dict[str, Any]:
         **_in_form(values, ""),
         "n": values["n"],
         "intervals": {
-            name: _zipped(low, _in_form(values, "_high")[name]) for name, low in _in_form(values, "_low").items()
+            name: _zipped(low, _in_form(values, "_high")[name])
+            for name, low in _in_form(values, "_low").items()
         },
         "standard_errors": _in_form(values, "_stderr"),
     }

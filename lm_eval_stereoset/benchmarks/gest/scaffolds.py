@@ -50,7 +50,9 @@ def read(files: Mapping[str, Any], name: str, where: str) -> Scaffold:
         if not gendered and name not in types["language_types"]["no_gendered_pronouns"]:
             raise KeyError("language_types")
     except (KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{where}: no scaffolds for {name} ({error}); its neutral sentences need them") from error
+        raise UserError(
+            f"{where}: no scaffolds for {name} ({error}); its neutral sentences need them"
+        ) from error
     if not all(isinstance(text, str) for text in (*texts.values(), before, after)):
         raise UserError(f"{where}: the scaffolds of {name} must be texts")
     he, she, man, woman = (text for pair in PHRASES.values() for text in (texts[phrase] for phrase in pair))

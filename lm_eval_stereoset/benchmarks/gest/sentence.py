@@ -27,7 +27,9 @@ FILE = "sentences"
 @dataclass(frozen=True)
 class Template:
     texts: tuple[str, str]  # masculine, feminine; {} is the sentence
-    prompt: str | None = None  # what comes before the word that models are asked for which read from left to right
+    prompt: str | None = (
+        None  # what comes before the word that models are asked for which read from left to right
+    )
     words: tuple[str, str] = ("", "")
 
 
