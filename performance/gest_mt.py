@@ -23,8 +23,8 @@ import numpy as np
 from lm_eval_stereoset.benchmarks.gest.mt import rates, rules
 from lm_eval_stereoset.benchmarks.gest.mt.engine import ByRules
 from lm_eval_stereoset.benchmarks.gest.mt.english import English, read_english
-from lm_eval_stereoset.benchmarks.gest.stereotypes import NAMES
 from lm_eval_stereoset.benchmarks.gest.mt.translations import join, read_translations
+from lm_eval_stereoset.benchmarks.gest.stereotypes import NAMES
 
 FOLDERS = {"Google": "google_translate", "NLLB": "nllb_3b"}
 DEVELOPED_ON = "Google"

@@ -212,7 +212,7 @@ def read_prediction_file(args: argparse.Namespace) -> ScoredFile:
 def together(read: Sequence[ScoredFile], files: Sequence[str]) -> ScoredFile:
     """Several files of one model, each of other splits, such as GEST's templates."""
     first = read[0]
-    parts: dict[str, "Scored"] = {}
+    parts: dict[str, Scored] = {}
     for one, file in zip(read, files, strict=True):
         if (one.benchmark, one.language) != (first.benchmark, first.language) or one.origin != first.origin:
             raise UserError(

@@ -103,7 +103,7 @@ def load(benchmark: Benchmark, split: str, language: str, data: str | Path | Non
         raise UserError(f"no split {split!r}; the splits are {', '.join(benchmark.splits)}")
     if data == "sample":
         return _load_sample(benchmark, split, language)
-    if data in (None, "", benchmark.data_name, *benchmark.versions):
+    if data is None or data in ("", benchmark.data_name, *benchmark.versions):
         path = file_of_version(benchmark, split, language, data)
         finish(journal_of(folder_of(benchmark), language))
         if not path.is_file():

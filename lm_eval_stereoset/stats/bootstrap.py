@@ -27,7 +27,7 @@ class Draws:
     sums: np.ndarray  # (clusters, columns)
     times: (
         np.ndarray
-    )  # (draws, clusters); without clusters where no statistic has branches, which alone need it
+    )  # (draws, clusters)
     values: dict[str, np.ndarray]  # statistic: (draws,)
     observed: dict[str, float]  # the statistics of the data themselves
 
@@ -81,8 +81,7 @@ def draw(
     with np.errstate(invalid="ignore", divide="ignore"):  # what is undefined is NaN
         once = {name: observed(statistic.value, sums) for name, statistic in statistics.items()}
         values = {name: statistic.value(times, sums) for name, statistic in statistics.items()}
-    kept = times if any(statistic.branches for statistic in statistics.values()) else times[:, :0]
-    return Draws(statistics, sums, kept, values, once)
+    return Draws(statistics, sums, times, values, once)
 
 
 # Depends on the number of clusters only, and a report draws hundreds of times with the same one.

@@ -3,8 +3,8 @@ import pickle
 
 import pytest
 
-from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
+from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.benchmarks.stereoset.pickles import (
     examples_to_frame,
     frame_to_annotations,

@@ -1,4 +1,4 @@
-"""GEST: do models expect a man where a sentence fits stereotypes about men, and a woman where it fits those about women?
+"""GEST: do models expect a man where a sentence fits stereotypes about men, and a woman where it fits women's?
 
 Pikuliak et al. 2024, "Women Are Beautiful, Men Are Leaders: Gender Stereotypes in Machine Translation and Language
 Modeling".
@@ -9,8 +9,8 @@ from pathlib import Path
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
 from lm_eval_stereoset.benchmarks.gest import fetch, predictions, upstream
 from lm_eval_stereoset.benchmarks.gest.metrics import GEST_METRICS, columns_of, complaint, strata
-from lm_eval_stereoset.benchmarks.gest.sentence import FILE, FOR_ALL, SPLITS, Sentence, parse_sentence
 from lm_eval_stereoset.benchmarks.gest.printed import printed
+from lm_eval_stereoset.benchmarks.gest.sentence import FILE, FOR_ALL, SPLITS, Sentence, parse_sentence
 from lm_eval_stereoset.benchmarks.gest.stereotypes import GENDERS
 
 LEGEND = (
@@ -19,8 +19,8 @@ LEGEND = (
 )
 CAVEAT = (
     "The stereotypes are those of European cultures, the sentences are short and in the first person, and gender is a "
-    "man or a woman. Models prefer 'he' nearly everywhere, which g_s leaves out: q_m and q_f show it. A small g_s shows "
-    "nothing about other sentences, nor about how a model behaves when it is used."
+    "man or a woman. Models prefer 'he' nearly everywhere, which g_s leaves out: q_m and q_f show it. A small g_s "
+    "shows nothing about other sentences, nor about how a model behaves when it is used."
 )
 
 

@@ -35,10 +35,9 @@ BENCHMARK = Benchmark(
             f"{upstream.EUROGEST_HUB} on the Hugging Face hub, 29 languages", fetch_eurogest.fetch_hub
         ),
     },
-    known={
-        digest: (upstream.EUROGEST_REPOSITORY, upstream.EUROGEST_COMMIT)
-        for digest in upstream.EUROGEST_CANONICAL.values()
-    },
+    known=dict.fromkeys(
+        upstream.EUROGEST_CANONICAL.values(), (upstream.EUROGEST_REPOSITORY, upstream.EUROGEST_COMMIT)
+    ),
     sample=Path(__file__).parent / "sample" / "eurogest",
     complaint=complaint,
     predictions=predictions.EUROGEST,
@@ -50,6 +49,6 @@ BENCHMARK = Benchmark(
     asks="does a model make men of leaders, and women of the beautiful, in 29 languages?",
     licence="Apache-2.0",
     caveat="The texts are machine translations that were filtered automatically. " + CAVEAT,
-    legend="g_s ratio: how much more masculine the model makes sentences about men's stereotypes than about women's, as "
-    "a ratio of shares; 1 is ideal. g_s: the same as a difference of log10 probabilities; 0 is ideal.",
+    legend="g_s ratio: how much more masculine the model makes sentences about men's stereotypes than about women's, "
+    "as a ratio of shares; 1 is ideal. g_s: the same as a difference of log10 probabilities; 0 is ideal.",
 )

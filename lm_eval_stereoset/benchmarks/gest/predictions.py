@@ -10,8 +10,8 @@ _template-0.txt.
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -140,6 +140,7 @@ GEST = Format(_encode_gest, _decode_gest, _is_gest, (), _gest_name, lines_to_con
 
 def _encode_eurogest(parts: Mapping[str, ScoredRows]) -> dict[str, Any]:
     (part,) = parts.values()
+    pairs = cast(Sequence[Pair], part.examples)
     return {
         "scores": [
             {
@@ -149,7 +150,7 @@ def _encode_eurogest(parts: Mapping[str, ScoredRows]) -> dict[str, Any]:
                 "feminine": pair.feminine,
             }
             | {"p_masculine": masculine, "p_feminine": feminine}
-            for pair, (masculine, feminine) in zip(part.examples, part.rows, strict=True)
+            for pair, (masculine, feminine) in zip(pairs, part.rows, strict=True)
         ]
     }
 
@@ -180,8 +181,8 @@ def _asked(pair: Pair, texts: tuple[Any, Any], where: str) -> Pair:
         if (one.masculine, one.feminine) == texts:
             return one
     raise UserError(
-        f"{where}: sentence {pair.id} has other texts than the data: {short(texts[0])}, not {short(pair.masculine)}; is "
-        "it the right language and data version?"
+        f"{where}: sentence {pair.id} has other texts than the data: {short(texts[0])}, not {short(pair.masculine)}; "
+        "is it the right language and data version?"
     )
 
 

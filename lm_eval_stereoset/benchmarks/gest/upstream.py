@@ -26,9 +26,9 @@ SHA256 = {
     "data/gest_1.1.csv": "51d14d5dc648d5be867d40bd312c016471c485827f6c28488c7234b9d30fcd9c",
     "data/all_gender_insensitive.csv": "e6f7b9a5c2f954c21ac34fce824d55d190fa6ceac69c809455e0d0f2905aa8b4",
     "data/all_gender_sensitive.csv": "d9e442f10c37f83e59cde71231f5349f5df72313bbc0450bf98a0bbda21dd9d0",
-    "evaluate_models/configs/language_test_configs.json": "d64e47a726befe3f63a80adcfa058597e5d1961a025a600913e65462e883410f",
-    "evaluate_models/configs/prompt_scaffolds.json": "e6f22133fca8dd2266200774bb63777d94f4327ac1c55d43ce7a852a7102c238",
-    "evaluate_models/configs/punc_map.json": "3bc2b99107a8113a03eb53355b9a3bd5061b7965a2f7c0038c19a168d09b3769",
+    f"{CONFIGS}/language_test_configs.json": "d64e47a726befe3f63a80adcfa058597e5d1961a025a600913e65462e883410f",
+    f"{CONFIGS}/prompt_scaffolds.json": "e6f22133fca8dd2266200774bb63777d94f4327ac1c55d43ce7a852a7102c238",
+    f"{CONFIGS}/punc_map.json": "3bc2b99107a8113a03eb53355b9a3bd5061b7965a2f7c0038c19a168d09b3769",
 }
 # SHA-256 of the files in our format that are made from them, by version or language.
 GEST_CANONICAL = {

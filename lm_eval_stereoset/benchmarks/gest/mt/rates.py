@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.gest.stereotypes import ABOUT_WOMEN, NAMES
 from lm_eval_stereoset.benchmarks.gest.mt.rules import GENDERS
+from lm_eval_stereoset.benchmarks.gest.stereotypes import ABOUT_WOMEN, NAMES
 from lm_eval_stereoset.stats.bootstrap import DRAWS, SEED, percentiles
 
 Z = 1.96
