@@ -12,7 +12,7 @@ from typing import Any
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
-from lm_eval_stereoset.harness import closing_shares
+from lm_eval_stereoset.harness import closing_shares, closing_standouts
 
 WIDTH = 100  # columns; the model's name gets what the others leave
 SHORTEST_NAME = 12
@@ -71,6 +71,7 @@ def _table(
         "",
         *NOTES.wrap(f"{benchmark.legend} ±: standard error, by {benchmark.cluster}."),
         *(line for text in remarks for line in NOTES.wrap(text)),
+        *closing_standouts.lines(results, [task for task, _ in ordered]),
     ]
 
 

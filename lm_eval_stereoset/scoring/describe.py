@@ -12,11 +12,13 @@ class Description(NamedTuple):
 
 NO_NORMALISER = "none"  # a single probability, not a sum over tokens
 
+ANSWER_IN_WORDS = "log-likelihood of the answer to a question in words"
 # Of any model of the harness that gives log-likelihoods.
 PLAIN = {
     "fill": "mean log-likelihood of the sentence",
     "follow": "mean log-likelihood of the candidate given the context",
     "whole": "mean log-likelihood of the sentence",
+    "judge": ANSWER_IN_WORDS,
 }
 
 CASES = {
@@ -57,6 +59,11 @@ def describe(family: str, kind: str, case: str, exact: bool, tokenizer: str) -> 
             f"tokens of {tokenizer}",
         ),
         ("causal", "whole"): ("mean log-likelihood of the sentence", f"tokens of {tokenizer}"),
+        ("classifier", "judge"): (
+            "probability of the label, by the model's classification head",
+            NO_NORMALISER,
+        ),
+        ("causal", "judge"): (ANSWER_IN_WORDS, NO_NORMALISER),
     }[family, kind]
     return Description(scoring + (", as in the authors' program" if exact else ""), normaliser)
 
