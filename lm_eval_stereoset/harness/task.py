@@ -27,6 +27,7 @@ from lm_eval_stereoset.harness.docs import (
     FIRST_BENCHMARK,
     SHOWN_CONTEXT,
     benchmark_of,
+    divisor_of,
     example_of_doc,
     example_to_doc,
     requests_of_doc,
@@ -152,8 +153,7 @@ class BenchmarkTask(ConfigurableTask):
             counts, unit = count(lm, self.instances)
             found: dict[tuple[str, str], list[int]] = defaultdict(list)
             for instance, n in zip(self.instances, counts, strict=True):
-                split = instance.doc["split"]
-                found[split, instance.doc["id"]].append(1 if kinds[split] in SUMMED else n)
+                found[instance.doc["split"], instance.doc["id"]].append(divisor_of(instance, n))
             self.counts = dict(found)
             units = {split: NO_NORMALISER if kind in SUMMED else unit for split, kind in kinds.items()}
             self.descriptions = {

@@ -16,7 +16,12 @@ SUPPORTED = (
     "FlauBERT, CamemBERT, …), causal ones (GPT-2, GPT-NeoX, Llama, Qwen, Mistral, BLOOM, …), encoder-decoders "
     "(T5, mT5, UL2, BART, …), next-sentence models made by nsp_finetune and sequence classifiers"
 )
-LANGUAGE_MODEL_KINDS = ("fill", "follow", "whole")  # of questions, that every language model answers
+LANGUAGE_MODEL_KINDS = (
+    "fill",
+    "follow",
+    "whole",
+    "compare",
+)  # of questions, that every language model answers
 HEADS = "stereoset_heads"  # attribute that load() leaves on a model: the heads whose weights were in the file
 
 
