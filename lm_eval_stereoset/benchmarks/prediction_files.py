@@ -24,7 +24,7 @@ from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import read_json, read_text, write_json
 
 HEAD = (
-    "benchmark", "language", "model", "data", "data_folder", "data_version", "scoring", "limit", "identity",
+    "benchmark", "language", "model", "data", "data_folder", "data_version", "options", "scoring", "limit", "identity",
 )  # fmt: skip
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 
@@ -128,8 +128,12 @@ def parse(
     if limit is not None and (type(limit) is not int or limit < 1):
         raise UserError(f"{where}: limit must be a number of examples, is {short(limit)}")
 
+    options = head.get("options") or {}
+    if not isinstance(options, dict):
+        raise UserError(f"{where}: options must be an object, is {short(options)}")
+
     def load(split: str) -> Dataset:
-        loaded[split] = load_data(benchmark, split, language, data)
+        loaded[split] = load_data(benchmark, split, language, data, options)
         return (
             loaded[split]
             if limit is None

@@ -10,10 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lm_eval_stereoset.cli.predict_choices import (
+    TEMPLATES,
+    as_published,
+    choose_version,
+    chosen_splits,
+    kind_of,
+    only_language,
+    options_in,
+    split_of_template,
+    takeable,
+)
 from lm_eval_stereoset.errors import UserError
 
 if TYPE_CHECKING:
-    from lm_eval_stereoset.benchmarks.declaration import Benchmark
     from lm_eval_stereoset.benchmarks.prediction_files import ScoredRows
     from lm_eval_stereoset.cli.predict_notes import Notes
     from lm_eval_stereoset.data.store import Dataset
@@ -21,7 +31,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TEMPLATES = ("0", "1", "2", "3")
 AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
 # Of a head: they name places of checkpoint and data, which may be moved; identity and checksums do not.
 NAMES = ("model", "scoring", "data_folder")
@@ -64,11 +73,23 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="V",
         help="of the published data, where there are several: GEST 1.1 (default) or 1.0",
     )
+    add(
+        "--metadata",
+        metavar="NAME=N",
+        action="append",
+        default=[],
+        help="an option of the benchmark's data, as in `stereoset run`: phrases=33 (nli)",
+    )
     add("--limit", type=int, metavar="N", help="only the first N examples of each split, for a try")
     add(
         "--scoring",
         default="auto",
-        help="auto (from the checkpoint's config), masked, causal, seq2seq or nsp",
+        help="auto (from the checkpoint's config), masked, causal, seq2seq, nsp or classifier",
+    )
+    add(
+        "--labels",
+        metavar="A/B/C",
+        help="a classifier's classes in their order, where its config does not say",
     )
     add("--case", default="d", help=f"causal models, sentence after a context: {', '.join(CASES)}")
     add("--exact", action="store_true", help="the authors' program with its quirks")
@@ -114,9 +135,9 @@ def main(argv: Sequence[str]) -> int:
     choose_version(args, benchmark)
     args.split = split_of_template(args, benchmark)
     splits = chosen_splits(args.split, benchmark.splits)
-    data = {
-        split: store.load(benchmark, split, args.language, args.data or args.data_version) for split in splits
-    }
+    args.options = store.checked_options(benchmark, options_in(args.metadata))
+    named = args.data or args.data_version
+    data = {split: store.load(benchmark, split, args.language, named, args.options) for split in splits}
     refuse_inputs(args, data.values())
     with Notes(args.output) as notes:
         if not args.overwrite:
@@ -137,48 +158,6 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def choose_version(args: argparse.Namespace, benchmark: "Benchmark") -> None:
-    if args.data_version is None:
-        return
-    if args.data_version not in benchmark.versions:
-        known = (
-            f"its versions are {', '.join(benchmark.versions)}" if benchmark.versions else "it has only one"
-        )
-        raise UserError(f"--data-version {args.data_version}: {benchmark.title} has no such data; {known}")
-    if args.data:
-        raise UserError("--data and --data-version do not go together; leave one of them out")
-
-
-def split_of_template(args: argparse.Namespace, benchmark: "Benchmark") -> str | None:
-    """The templates are the splits of the benchmark that has some."""
-    if args.template is None:
-        return args.split
-    if f"template_{TEMPLATES[0]}" not in benchmark.splits:
-        raise UserError(f"--template {args.template}: {benchmark.title} has no templates; leave it out")
-    if args.split:
-        raise UserError("--split and --template are the same here; leave one of them out")
-    return None if args.template == "all" else f"template_{args.template}"
-
-
-def as_published(benchmark: "Benchmark", dataset: "Dataset") -> "Dataset":
-    """What the authors' program asks, where that is something else."""
-    return replace(dataset, examples=[benchmark.as_published(example) for example in dataset.examples])
-
-
-def chosen_splits(asked: str | None, splits: tuple[str, ...]) -> tuple[str, ...]:
-    if asked in (None, "both", "all"):
-        return splits
-    if asked not in splits:
-        raise UserError(f"--split {asked}: choose one of {', '.join(splits)}, both")
-    return (asked,)
-
-
-def only_language(languages: tuple[str, ...]) -> str:
-    if len(languages) > 1:
-        raise UserError(f"--language is needed: {', '.join(languages)}, or one you have added")
-    return languages[0]
-
-
 def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
     from lm_eval_stereoset.scoring import load
     from lm_eval_stereoset.scoring.architecture import methods_of
@@ -194,39 +173,9 @@ def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
         trust_remote_code=args.trust_remote_code,
         subfolder=args.subfolder,
         gguf_file=args.gguf_file,
+        labels=args.labels,
     )
     return Scorer(methods_of(model, args.scoring), model, tokenizer, settings)
-
-
-def kind_of(dataset: "Dataset") -> str:
-    return dataset.examples[0].question.kind
-
-
-def takeable(
-    benchmark: "Benchmark", data: Mapping[str, "Dataset"], methods: Mapping[str, str], asked: str | None
-) -> dict[str, "Dataset"]:
-    """The data of the splits that the model can take; a split that was asked for by name is never left out."""
-    refused = {
-        split: why
-        for split, dataset in data.items()
-        if (family := methods.get(kind_of(dataset))) and (why := benchmark.unsuitable(split, family))
-    }
-    if refused:
-        if len(refused) == len(data):
-            raise UserError(f"{next(iter(refused.values()))}; choose one of these, or another model")
-        print("".join(f"{split}: left out: {why}\n" for split, why in refused.items()), end="")
-        return {split: dataset for split, dataset in data.items() if split not in refused}
-    can = [split for split, dataset in data.items() if kind_of(dataset) in methods]
-    left_out = [split for split in data if split not in can]
-    if left_out and (asked or not can):
-        way_out = f"give --split {can[0]}" if can else "choose another model or split"
-        raise UserError(
-            f"--split {asked or left_out[0]}: this model cannot take the {left_out[0]} split, it has a next-sentence "
-            f"head only; {way_out}"
-        )
-    for split in left_out:
-        print(f"{split}: left out, this model has a next-sentence head only")
-    return {split: data[split] for split in can}
 
 
 def predict(
@@ -310,6 +259,7 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
         head["data_folder"] = str(Path(args.data).expanduser().resolve())
     if args.data_version:
         head["data_version"] = args.data_version
+    head |= {"options": args.options} if args.options else {}
     return head | ({"limit": args.limit} if args.limit else {})
 
 

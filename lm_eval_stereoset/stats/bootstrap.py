@@ -25,9 +25,7 @@ class Draws:
 
     statistics: Mapping[str, Statistic]
     sums: np.ndarray  # (clusters, columns)
-    times: (
-        np.ndarray
-    )  # (draws, clusters)
+    times: np.ndarray  # (draws, clusters)
     values: dict[str, np.ndarray]  # statistic: (draws,)
     observed: dict[str, float]  # the statistics of the data themselves
 
