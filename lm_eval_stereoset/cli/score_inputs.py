@@ -1,4 +1,4 @@
-"""What `stereoset score` reads: prediction files, one or several of one model, or samples that the harness has logged."""
+"""What `stereoset score` reads: prediction files, one or several of one model, or samples that were logged."""
 
 import argparse
 import logging

@@ -93,7 +93,7 @@ def task_files(benchmark: Benchmark) -> dict[str, str]:
     # Each example once: the overall tasks report the splits, too.
     chosen = (None,) if benchmark.pools else benchmark.splits
     members = [benchmark.task_name(split, code) for split in chosen for code in benchmark.languages]
-    if len(members) > 1:
+    if len(members) > 1 or benchmark.names_language:
         files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
     for group, languages in benchmark.language_groups.items():
         members = [benchmark.task_name(split, code) for split in chosen for code in languages]
