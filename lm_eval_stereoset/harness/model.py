@@ -45,7 +45,9 @@ from lm_eval_stereoset.scoring.loading import (
     refuse_unconverted,
     tokenizer_loader,
 )
-from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_model import NSPModel
+from lm_eval_stereoset.scoring.nsp_settings import CONFIG_KEY
 from lm_eval_stereoset.scoring.progress import Progress
 from lm_eval_stereoset.scoring.questions import Question, requests_of
 

@@ -45,7 +45,7 @@ loaded: list[dict[str, Any]] = []
 def begin_run() -> None:
     """Forgets what earlier runs of this process have loaded and complained of."""
     loaded.clear()
-    aggregation.problems.clear()
+    aggregation.forget_problems()
 
 
 def load_docs(
