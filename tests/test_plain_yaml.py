@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from stereoset_translation import rules as translation_rules
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.gest.mt import rules as gest_rules
@@ -12,7 +13,6 @@ from lm_eval_stereoset.decisions.limits import read_config
 from lm_eval_stereoset.decisions.publishing import updated_card
 from lm_eval_stereoset.errors import UserError
 from nsp_finetune.settings import read_yaml
-from stereoset_translation import rules as translation_rules
 
 ROOT = Path(__file__).resolve().parents[1]
 DAMAGED = {
