@@ -49,6 +49,7 @@ def read_english(data: str | None = None) -> English:
     if not paths:
         raise UserError(f"--data {data}: neither {FILE}/en.jsonl nor {' nor '.join(FILES)} is there")
     tables = [_read(path) for path in paths]
+    _check_same_sentences(paths, tables)
     return _english(tables, [{"file": path.name, "sha256": sha256_of(path)} for path in paths])
 
 
@@ -67,8 +68,21 @@ def _english(tables: Sequence[Sequence[tuple[str, int]]], data: Sequence[dict[st
     return English(tuple(rows), tuple(data))
 
 
+def _check_same_sentences(paths: list[Path], tables: list[list[tuple[str, int]]]) -> None:
+    """Two versions are joined row by row."""
+    for path, table in zip(paths[1:], tables[1:], strict=True):
+        if [number for _, number in table] != [number for _, number in tables[0]]:
+            raise UserError(
+                f"{path}: its rows are not those of {paths[0]}, whose sentences it should have in the same order; take "
+                "both from one clone, or name one of the files"
+            )
+
+
 def _read(path: Path) -> list[tuple[str, int]]:
-    rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True))
+    except csv.Error as error:
+        raise UserError(f"{path}: not CSV ({error})") from error
     if not rows or rows[0] != ["sentence", "stereotype"]:
         raise UserError(f"{path}: the first line must name the columns sentence, stereotype")
     numbers = {str(number) for number in range(1, len(NAMES) + 1)}
