@@ -7,7 +7,7 @@ from typing import Any
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
-from lm_eval_stereoset.scoring.questions import Request, requests_of
+from lm_eval_stereoset.scoring.questions import Request, is_event, requests_of
 
 SHOWN_CONTEXT = "shown_context"  # of a document whose candidates follow several: the one that is asked for
 FIRST_BENCHMARK = "stereoset"  # whose documents do not name it in files written by 0.1
@@ -59,3 +59,10 @@ def doc_to_target(doc: dict[str, Any]) -> int:
 
 def requests_of_doc(doc: dict[str, Any]) -> list[Request]:
     return requests_of(example_of_doc(doc, f"document {doc.get('id')}").question)
+
+
+def divisor_of(request: Any, tokens: int) -> int:
+    """What an answer of so many tokens is divided by: their number, or 1 where the probability of a whole word is asked
+    for."""
+    question = example_of_doc(request.doc, f"document {request.doc.get('id')}").question
+    return 1 if is_event(question, question.candidates[request.idx]) else tokens
