@@ -5,8 +5,10 @@ environment that runs the tests, linked one by one, so that neither lm_eval nor 
 `make wheel-test` is the same on a machine with nothing else, every dependency downloaded.
 """
 
+import email
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import lm_eval_stereoset
 
 ROOT = Path(__file__).resolve().parents[2]
 NEWEST = "lm_eval>=0.4.13,<0.5"
@@ -133,6 +137,33 @@ def test_nothing_of_the_harness_has_the_name_of_a_file_or_folder_of_ours(harness
     theirs = {Path(name).relative_to(tasks).parts[0] for name in files if Path(name).is_relative_to(tasks)}
     assert len(theirs) > 100
     assert not folders & theirs
+
+
+def test_pages_that_messages_name_are_in_the_wheel(wheel):
+    sources = [*(ROOT / "lm_eval_stereoset").rglob("*.py"), *(ROOT / "translation").rglob("*.py")]
+    named = {
+        name for path in sources for name in re.findall(r"\bpage\(['\"](.+?)['\"]\)", path.read_text("utf-8"))
+    }
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    assert {"data.md", "gate.md"} <= named
+    assert {f"lm_eval_stereoset/docs/{name}" for name in named} <= inside
+    assert "lm_eval_stereoset/configs/shared_benchmark.yaml" in inside
+
+
+def test_what_an_index_shows_is_complete_and_its_links_work_from_there(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = email.message_from_bytes(archive.read(name))
+    assert metadata["Version"] == lm_eval_stereoset.__version__
+    assert metadata["Author"]
+    kinds = {url.partition(",")[0] for url in metadata.get_all("Project-URL")}
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= kinds
+    harness = next(one for one in metadata.get_all("Requires-Dist") if one.startswith("lm-eval["))
+    assert "<0.5" in harness
+    links = re.findall(r"\]\(([^)]+)\)", metadata.get_payload())
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    assert any(link.startswith("https://raw.") and link.endswith("lms_ss.png") for link in links)
 
 
 def test_what_the_owner_typed(installed, sample_as_data, checkpoint, tmp_path):
