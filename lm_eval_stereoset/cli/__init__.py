@@ -1,5 +1,6 @@
 """The command `stereoset`: one module a subcommand, imported only when it is asked for."""
 
+import errno
 import importlib
 import logging
 import os
@@ -85,3 +86,8 @@ def guarded(name: str, command: Callable[[], int | None]) -> int:
         # The reader (`| head`) has gone; keep the interpreter from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:  # no name that we make is that long
+            raise
+        print(f"{name}: {str(error.filename)[:80]}…: {error.strerror}", file=sys.stderr)
+        return 2

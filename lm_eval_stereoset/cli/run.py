@@ -36,6 +36,7 @@ def main(argv: Sequence[str]) -> int:
     from lm_eval_stereoset.cli.run_help import FULL_TABLE
     from lm_eval_stereoset.harness import preflight, task
     from lm_eval_stereoset.harness.bends import without_repetition
+    from lm_eval_stereoset.harness.identified import identified
 
     full_table = FULL_TABLE in argv
     argv = [argument for argument in argv if argument != FULL_TABLE]
@@ -49,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
     args.include_path = merged_include_paths(args, settings, asks_for_ours_alone(settings))
     if "batch_size" not in settings and settings["model"] in BATCH_SIZES:
         args.batch_size = BATCH_SIZES[settings["model"]]
-    with without_repetition():
+    with identified(settings["model"], settings.get("model_args")), without_repetition():
         preflight.check(settings, benchmarks.names())
         return evaluate(cli, args, settings, full_table)
 
@@ -58,11 +59,10 @@ def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, An
     """Lets the harness run, then prints the closing lines."""
     from lm_eval_stereoset.harness import aggregation, closing, mistakes, task
     from lm_eval_stereoset.harness.bends import quiet, table_of, tasks_found
-    from lm_eval_stereoset.harness.identified import identified
     from lm_eval_stereoset.harness.saving import Saving
 
     is_first = int(os.environ.get("RANK", "0")) == 0
-    with identified(), Saving(settings.get("output_path") if is_first else None) as saving:
+    with Saving(settings.get("output_path") if is_first else None) as saving:
         try:
             with (
                 quiet(),
@@ -88,11 +88,11 @@ def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, An
 
 
 def asks_for_ours_alone(settings: dict[str, Any]) -> bool:
-    from lm_eval_stereoset.harness.yaml_tasks import all_names
+    from lm_eval_stereoset.harness.paths import installed_names
 
     asked = settings.get("tasks") or []
     names = [name for one in ([asked] if isinstance(asked, str) else asked) for name in str(one).split(",")]
-    return set(names) <= set(all_names())
+    return set(names) <= set(installed_names())
 
 
 def share_logging() -> None:
@@ -131,8 +131,11 @@ def merged_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def merged_include_paths(args: argparse.Namespace, settings: dict[str, Any], ours_alone: bool) -> list[str]:
     """Ours and the user's own languages, then what the user asks for, which may override them."""
-    from lm_eval_stereoset.harness.paths import include_paths, include_paths_beside_the_harness
-    from lm_eval_stereoset.harness.yaml_tasks import refresh_own_tasks
+    from lm_eval_stereoset.harness.paths import (
+        include_paths,
+        include_paths_beside_the_harness,
+        refresh_own_tasks,
+    )
 
     refresh_own_tasks()
     # An argument overrides the configuration file, so its include_path must be carried over.

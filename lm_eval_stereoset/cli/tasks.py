@@ -26,9 +26,9 @@ def main(argv: Sequence[str]) -> int:
     from lm_eval_stereoset.harness.paths import (
         include_paths_beside_the_harness,
         known_to_the_harness,
+        refresh_own_tasks,
         task_folder,
     )
-    from lm_eval_stereoset.harness.yaml_tasks import refresh_own_tasks
 
     refresh_own_tasks()
     needed = include_paths_beside_the_harness()

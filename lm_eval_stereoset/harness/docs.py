@@ -3,6 +3,8 @@
 A task's YAML calls doc_to_text (what comes before the candidates), doc_to_choice (the candidates), doc_to_target.
 """
 
+from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 from lm_eval_stereoset import benchmarks
@@ -31,8 +33,13 @@ def benchmark_of(doc: dict[str, Any]) -> Benchmark:
 def example_of_doc(doc: dict[str, Any], where: str) -> Any:
     """The example in a document, validated like a line of a data file."""
     benchmark = benchmark_of(doc)
-    fields = {key: _without_null(doc[key]) for key in benchmark.keys if key in doc}
+    fields = {key: _without_null(doc[key]) for key in _fields_of(benchmark.example) if key in doc}
     return benchmark.parse(fields, doc["split"], where)
+
+
+@lru_cache
+def _fields_of(example: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(example))
 
 
 def _without_null(value: Any) -> Any:
