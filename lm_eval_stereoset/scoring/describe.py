@@ -1,5 +1,6 @@
 """What each method computes, in words: results, samples and reports say it as the model itself does."""
 
+import re
 from typing import NamedTuple
 
 
@@ -59,6 +60,11 @@ def describe(family: str, kind: str, case: str, exact: bool, tokenizer: str) -> 
         ("causal", "whole"): ("mean log-likelihood of the sentence", f"tokens of {tokenizer}"),
     }[family, kind]
     return Description(scoring + (", as in the authors' program" if exact else ""), normaliser)
+
+
+def unit_of(normaliser: str) -> str:
+    """A normaliser without the tokenizer's name: two models have a tokenizer each, which is no other method."""
+    return re.sub(r"^tokens of .+?(?=, of the candidate word only$|$)", "tokens", normaliser, flags=re.DOTALL)
 
 
 def is_difference(scoring: object) -> bool:
