@@ -21,10 +21,10 @@ from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
 from lm_eval_stereoset.benchmarks.evaluation import Scored
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.store import Dataset
-from lm_eval_stereoset.errors import UserError, short
+from lm_eval_stereoset.errors import UserError, page, short
 from lm_eval_stereoset.files import read_json, write_json
 
-HEAD = ("benchmark", "language", "model", "data", "data_folder", "scoring", "limit", "identity")
+HEAD = ("benchmark", "language", "model", "data", "data_folder", "options", "scoring", "limit", "identity")
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 
 Load = Callable[[str], Dataset]  # the data of a split
@@ -114,8 +114,12 @@ def parse(
     if limit is not None and (type(limit) is not int or limit < 1):
         raise UserError(f"{where}: limit must be a number of examples, is {short(limit)}")
 
+    options = head.get("options") or {}
+    if not isinstance(options, dict):
+        raise UserError(f"{where}: options must be an object, is {short(options)}")
+
     def load(split: str) -> Dataset:
-        loaded[split] = load_data(benchmark, split, language, data)
+        loaded[split] = load_data(benchmark, split, language, data, options)
         return (
             loaded[split]
             if limit is None
@@ -132,7 +136,7 @@ def _benchmark_of(content: Any, where: str) -> Benchmark:
     benchmark = benchmark_in(content)
     if benchmark is None:
         raise UserError(
-            f"{where}: not a prediction file of {', '.join(benchmarks.names())}; see docs/data.md"
+            f"{where}: not a prediction file of {', '.join(benchmarks.names())}; see {page('data.md')}"
         )
     return benchmark
 
