@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +49,8 @@ class FileName(NamedTuple):
 
     model: str
     language: str | None
-    variant: str | None  # how it was scored
+    variant: str | None  # how it was scored, as short as tells files apart
+    scorers: Mapping[str, str] = MappingProxyType({})  # how each split was scored
 
 
 @dataclass(frozen=True)
