@@ -23,7 +23,17 @@ from lm_eval_stereoset.data.store import Dataset
 from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import read_json, write_json
 
-HEAD = ("benchmark", "language", "model", "data", "data_folder", "scoring", "limit", "identity")
+HEAD = (
+    "benchmark",
+    "language",
+    "model",
+    "data",
+    "data_folder",
+    "scoring",
+    "limit",
+    "identity",
+    "matrix_products",
+)
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 
 Load = Callable[[str], Dataset]  # the data of a split
