@@ -88,12 +88,12 @@ def task_files(benchmark: Benchmark) -> dict[str, str]:
         name = f"{benchmark.name}_{split}"
         alias = f"{benchmark.title} {split}"
         members = [benchmark.task_name(split, code) for code in benchmark.languages]
-        if members != [name]:  # a benchmark in one language has a task of that name
+        if len(members) > 1:  # a benchmark in one language has a task of that name
             files[f"_{name}.yaml"] = group_file(name, alias, members)
     # Each example once: the overall tasks report the splits, too.
     chosen = (None,) if benchmark.pools else benchmark.splits
     members = [benchmark.task_name(split, code) for split in chosen for code in benchmark.languages]
-    if members != [benchmark.name]:
+    if len(members) > 1:
         files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
     return files
 
