@@ -24,7 +24,8 @@ from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import read_json, write_json
 
 HEAD = (
-    "benchmark", "language", "model", "data", "data_folder", "options", "scoring", "limit", "identity", "matrix_products",
+    "benchmark", "language", "model", "data", "data_folder", "options", "scoring", "limit", "identity",
+    "matrix_products",
 )  # fmt: skip
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
-# Of a head, what a run may go on with though it differs: the places of checkpoint and data, which may be moved (identity
-# and checksums do not), and how matrices were multiplied, which only the last bits of a score depend on.
+# Of a head, what a run may go on with though it differs: the places of checkpoint and data, which may be moved
+# (identity and checksums do not), and how matrices were multiplied, which only the last bits of a score depend on.
 MAY_DIFFER = ("model", "scoring", "data_folder", "matrix_products")
 
 
