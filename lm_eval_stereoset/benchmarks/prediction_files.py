@@ -20,7 +20,7 @@ from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
 from lm_eval_stereoset.benchmarks.evaluation import Scored
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.store import Dataset
-from lm_eval_stereoset.errors import UserError, short
+from lm_eval_stereoset.errors import UserError, page, short
 from lm_eval_stereoset.files import read_json, write_json
 
 HEAD = (
@@ -137,7 +137,7 @@ def _benchmark_of(content: Any, where: str) -> Benchmark:
     benchmark = benchmark_in(content)
     if benchmark is None:
         raise UserError(
-            f"{where}: not a prediction file of {', '.join(benchmarks.names())}; see docs/data.md"
+            f"{where}: not a prediction file of {', '.join(benchmarks.names())}; see {page('data.md')}"
         )
     return benchmark
 

@@ -20,7 +20,7 @@ from lm_eval_stereoset.data.store import (
     save_splits,
 )
 from lm_eval_stereoset.data.together import finish
-from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.errors import UserError, page
 from lm_eval_stereoset.files import sha256_of
 
 LANGUAGE_CODE = r"[a-z]{2,3}(_[a-z0-9]+)*"  # usable in file names and names of tasks
@@ -64,7 +64,7 @@ def add(
     found = {split: path for split, path in found.items() if path.exists()}
     if not found:
         places = " nor ".join(f"{split}/{language}.jsonl" for split in benchmark.splits)
-        raise UserError(f"{folder}: neither {places} is there; docs/data.md shows the layout")
+        raise UserError(f"{folder}: neither {places} is there; {page('data.md')} shows the layout")
     data = {split: read_file(benchmark, path, split) for split, path in found.items()}
     versions = {split: version or f"sha256:{sha256_of(path)[:12]}" for split, path in found.items()}
     name = folder.resolve().name
@@ -84,7 +84,7 @@ def _add_file(
     if benchmark.read_other is None or path.suffix == ".jsonl":
         places = " or ".join(f"{split}/{language}.jsonl" for split in benchmark.splits)
         raise UserError(
-            f"{path}: name the folder with {places} instead of a file; docs/data.md shows the layout"
+            f"{path}: name the folder with {places} instead of a file; {page('data.md')} shows the layout"
         )
     data = benchmark.read_other(path)
     for split, examples in data.items():

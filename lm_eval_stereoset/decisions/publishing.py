@@ -137,6 +137,10 @@ def model_index(runs: Sequence[Run], name: str, before: Any) -> list[dict[str, A
     return [{**first, "results": [*kept, *ours]}, *before[1:]]
 
 
+def _is_model(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("results") or [], list)
+
+
 def _is_ours(result: Any) -> bool:
     dataset = result.get("dataset") if isinstance(result, dict) else None
     arguments = dataset.get("args") if isinstance(dataset, dict) else None
@@ -218,21 +222,17 @@ def updated_card(text: str, where: str, runs: Sequence[Run], name: str, remarks:
 
 
 def _with_metadata(text: str, where: str, runs: Sequence[Run], name: str) -> str:
-    import yaml
     from huggingface_hub.utils import yaml_dump
+
+    from lm_eval_stereoset import plain_yaml
 
     found = _FRONT.match(text)
     front = found[2] if found else ""
-    try:
-        fields = yaml.safe_load(front) or {}
-    except yaml.YAMLError as error:
-        raise UserError(
-            f"{where}: its metadata are not valid YAML: {getattr(error, 'problem', error)}"
-        ) from error
+    fields = plain_yaml.load(front, f"{where}, its metadata") or {}
     if not isinstance(fields, dict):
         raise UserError(f"{where}: its metadata must be a mapping, such as `license: apache-2.0`")
     before = fields.get("model-index")
-    if before is not None and not (isinstance(before, list) and all(isinstance(one, dict) for one in before)):
+    if before is not None and not (isinstance(before, list) and all(map(_is_model, before))):
         raise UserError(f"{where}: its model-index is not a list of models; mend or remove it")
     index = model_index(runs, name, before)
     if index == before:

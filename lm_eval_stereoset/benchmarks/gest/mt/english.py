@@ -48,14 +48,28 @@ def read_english(data: str | None = None) -> English:
     if not paths:
         raise UserError(f"--data {data}: neither {' nor '.join(FILES)} is there")
     tables = [_read(path) for path in paths]
+    _check_same_sentences(paths, tables)
     rows = []
     for number, same in enumerate(zip(*tables, strict=True)):
         rows.append(Row(str(number), same[0][1], tuple(dict.fromkeys(text for text, _ in same))))
     return English(tuple(rows), tuple({"file": p.name, "sha256": sha256_of(p)} for p in paths))
 
 
+def _check_same_sentences(paths: list[Path], tables: list[list[tuple[str, int]]]) -> None:
+    """Two versions are joined row by row."""
+    for path, table in zip(paths[1:], tables[1:], strict=True):
+        if [number for _, number in table] != [number for _, number in tables[0]]:
+            raise UserError(
+                f"{path}: its rows are not those of {paths[0]}, whose sentences it should have in the same order; take "
+                "both from one clone, or name one of the files"
+            )
+
+
 def _read(path: Path) -> list[tuple[str, int]]:
-    rows = list(csv.reader(io.StringIO(read_text(path), newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""), strict=True))
+    except csv.Error as error:
+        raise UserError(f"{path}: not CSV ({error})") from error
     if not rows or rows[0] != ["sentence", "stereotype"]:
         raise UserError(f"{path}: the first line must name the columns sentence, stereotype")
     numbers = {str(number) for number in range(1, len(STEREOTYPES) + 1)}
