@@ -67,7 +67,7 @@ def common_file(benchmark: Benchmark) -> tuple[str, str]:
 
 def leaf_file(benchmark: Benchmark, split: str | None, language: str) -> str:
     """One task: `split` None is the overall task, which pools all splits."""
-    splits = [split] if split else list(benchmark.splits)
+    splits = [split] if split else list(benchmark.pooled_splits)
     return (
         f"include: {common_file(benchmark)[0]}\n"
         f"task: {benchmark.task_name(split, language)}\n"
@@ -88,7 +88,7 @@ def with_pooled(benchmark: Benchmark, splits: Sequence[str]) -> list[str | None]
 def task_files(benchmark: Benchmark) -> dict[str, str]:
     """Everything in tasks/NAME/ but the README: {file name: text}."""
     files = dict([common_file(benchmark)]) | ({} if benchmark.words else WITH_TAG)
-    several = len(benchmark.splits) > 1
+    several = len(benchmark.splits) > 1 and not benchmark.together
     for language in benchmark.built_in:
         for split in with_pooled(benchmark, benchmark.splits):
             files[f"{benchmark.task_name(split, language)}.yaml"] = leaf_file(benchmark, split, language)
@@ -101,8 +101,12 @@ def task_files(benchmark: Benchmark) -> dict[str, str]:
     # Each example once: the overall tasks report the splits, too.
     chosen = (None,) if benchmark.pools else benchmark.splits
     members = [benchmark.task_name(split, code) for split in chosen for code in benchmark.languages]
-    if len(members) > 1:
+    if len(members) > 1 or benchmark.names_language:
         files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
+    for group, languages in benchmark.language_groups.items():
+        members = [benchmark.task_name(split, code) for split in chosen for code in languages]
+        name, alias = f"{benchmark.name}_{group}", f"{benchmark.title} {group}"
+        files[f"_{name}.yaml"] = group_file(name, alias, members)
     return files
 
 

@@ -20,11 +20,10 @@ from lm_eval_stereoset.harness.bends import tasks_found
 from lm_eval_stereoset.harness.paths import include_paths, task_folder
 from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.harness.yaml_tasks import task_files
-from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.scoring.questions import Candidate, Question, requests_of
 
-ALL_TASKS = [f"stereoset_{split}_{code}" for split in SPLITS for code in LANGUAGES] + [
-    f"stereoset_{code}" for code in LANGUAGES
+ALL_TASKS = [f"stereoset_{split}_{code}" for split in SPLITS for code in STEREOSET.languages] + [
+    f"stereoset_{code}" for code in STEREOSET.languages
 ]
 
 
