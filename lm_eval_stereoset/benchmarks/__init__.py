@@ -11,6 +11,7 @@ MODULES = {
     "stereoset_chat": "lm_eval_stereoset.benchmarks.stereoset_chat.declared",
     "genderswap": "lm_eval_stereoset.benchmarks.genderswap.declared",
     "nli": "lm_eval_stereoset.benchmarks.nli.declared",
+    "snli": "lm_eval_stereoset.benchmarks.snli.declared",
 }
 _REGISTERED: dict[str, Benchmark] = {}
 
