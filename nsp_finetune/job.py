@@ -12,7 +12,7 @@ from lm_eval_stereoset.files import read_json
 from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model, save_nsp_model
 from lm_eval_stereoset.scoring.nsp_model import NSPModel
 from nsp_finetune.card import model_card
-from nsp_finetune.data import tokenise
+from nsp_finetune.data import token_table
 from nsp_finetune.lengths import long_test_pairs
 from nsp_finetune.models import new_model
 from nsp_finetune.prepare import SPLITS, pair_files, read_statistics
@@ -91,7 +91,7 @@ NSP = Job(
     new_model=_new_nsp_model,
     load_model=lambda folder, device: load_nsp_model(folder, device=device),
     save_model=save_nsp_model,
-    tokens=tokenise,
+    tokens=token_table,
     beforehand=_long_pairs,
     card=_nsp_card,
 )

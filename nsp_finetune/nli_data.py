@@ -16,7 +16,7 @@ from lm_eval_stereoset.benchmarks.snli.fetch import file_of_split
 from lm_eval_stereoset.benchmarks.snli.rows import NUMBERED, Row, read_rows, rows_from_hub
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import sha256_of
-from nsp_finetune.data import fingerprint, kept_tokens, tokenizer_state
+from nsp_finetune.data import checksum_of, kept_tokens, tokenizer_state
 from nsp_finetune.nli_model import NLIModel
 from nsp_finetune.prepare import SPLITS, split_of
 
@@ -42,7 +42,7 @@ def inputs(data: Path) -> dict[str, Any]:
     if is_local(data):
         return {split: sha256_of(_file(data, split)) for split in SPLITS}
     rows = {split: [asdict(row) for row in gold_rows(data, split)] for split in SPLITS}
-    return {split: fingerprint(found) for split, found in rows.items()} | {"hub": str(data)}
+    return {split: checksum_of(found) for split, found in rows.items()} | {"hub": str(data)}
 
 
 def is_local(data: Path) -> bool:
@@ -113,4 +113,4 @@ def load_pairs(data: Path, split: str, max_examples: int | None = None) -> "Data
 def tokens(model: NLIModel, data: Path, split: str, cache: Path, max_examples: int | None) -> "Dataset":
     pairs = load_pairs(data, split, max_examples)
     key = [inputs(data), split, len(pairs), asdict(model.settings), tokenizer_state(model.tokenizer)]
-    return kept_tokens(model, pairs, split, cache, fingerprint(key))
+    return kept_tokens(model, pairs, split, cache, checksum_of(key))

@@ -25,7 +25,7 @@ from nsp_finetune import checkpoints
 from nsp_finetune.batches import Batch, dropout_seed, steps_of_epoch
 from nsp_finetune.card import base_name
 from nsp_finetune.curve import draw
-from nsp_finetune.data import fingerprint, tokenizer_state
+from nsp_finetune.data import tokenizer_checksum
 from nsp_finetune.evaluate import answers, by_language, summarise
 from nsp_finetune.job import NSP, Finished, Job
 from nsp_finetune.prepare import check_disk
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Run:
+class TrainingRun:
     """A run between its first and last step. Checkpoints hold `progress` and `state()`."""
 
     def __init__(self, settings: TrainSettings, pairs: Path, output: Path, resume: bool, job: Job = NSP):
@@ -84,7 +84,7 @@ class Run:
             | {
                 "mixed_precision": self.accelerator.mixed_precision,
                 "pairs": job.inputs(pairs),
-                "tokenizer": fingerprint(tokenizer_state(self.plain.tokenizer)),
+                "tokenizer": tokenizer_checksum(self.plain.tokenizer),
             },
             "step": 0,
             "examples": 0,
@@ -314,6 +314,6 @@ def train(
         if is_first_process():
             print(f"{output}: this run has come to its end already; nothing to do")
         return accuracy
-    run = Run(settings, pairs, output, resume, job)
+    run = TrainingRun(settings, pairs, output, resume, job)
     run.train()
     return run.finish()

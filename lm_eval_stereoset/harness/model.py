@@ -34,6 +34,7 @@ from lm_eval_stereoset.scoring.architecture import (
 )
 from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one_line
 from lm_eval_stereoset.scoring.classifier import name_classes
+from lm_eval_stereoset.scoring.cpu_linear import library_of
 from lm_eval_stereoset.scoring.describe import Description, describe
 from lm_eval_stereoset.scoring.identity import Identity, identity_of, versions
 from lm_eval_stereoset.scoring.loading import (
@@ -342,6 +343,7 @@ class StereoSetHF(HFLM):
 
     def get_model_info(self) -> dict[str, Any]:
         about = self.describe_scoring() | {"packages": versions(), "identity": self.identity().to_dict()}
+        about["matrix_products"] = library_of(self.device)
         if self.cut:
             about["pairs cut to the model's positions"] = self.cut
         return super().get_model_info() | {"stereoset": about}

@@ -16,7 +16,7 @@ from nsp_finetune import nli_data
 from nsp_finetune.cli import main
 from nsp_finetune.nli import NLI
 from nsp_finetune.nli_settings import nli_settings
-from nsp_finetune.train import Run, train
+from nsp_finetune.train import TrainingRun, train
 
 SHORT = {
     "core_lr": 5e-3, "head_lr": 5e-3, "batch_size": 8, "accumulation": 2, "epochs": 4, "log_every": 16,
@@ -77,17 +77,17 @@ def test_the_task_reads_the_pairs_as_the_training_did(trained, snli):
 
 
 def test_a_resumed_run_ends_with_the_same_weights(base, snli, trained, tmp_path, monkeypatch):
-    optimise = Run.optimise
+    optimise = TrainingRun.optimise
 
     def stop(run, step, batches):
         if step == 15:
             raise KeyboardInterrupt
         optimise(run, step, batches)
 
-    monkeypatch.setattr(Run, "optimise", stop)
+    monkeypatch.setattr(TrainingRun, "optimise", stop)
     with pytest.raises(KeyboardInterrupt):
         train(settings(base), snli, tmp_path / "model", job=NLI)
-    monkeypatch.setattr(Run, "optimise", optimise)
+    monkeypatch.setattr(TrainingRun, "optimise", optimise)
     assert (tmp_path / "model.run" / "checkpoints" / "step-000000012").is_dir()
     train(settings(base), snli, tmp_path / "model", resume=True, job=NLI)
     assert weights(tmp_path / "model") == weights(trained)
