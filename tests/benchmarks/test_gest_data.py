@@ -167,7 +167,7 @@ def test_a_wrong_pair_is_told(change, said):
 
 
 def test_a_missing_sentence_is_told():
-    with pytest.raises(UserError, match="^x: sentence is missing$"):
+    with pytest.raises(UserError, match=r"^x: sentence is missing$"):
         parse_sentence({"id": "1", "stereotype": 3}, "template_0", "x")
 
 
