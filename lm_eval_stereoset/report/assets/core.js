@@ -1,7 +1,7 @@
 // Shared helpers. Texts reach the page through textContent and attributes only, never as markup.
 // A `section` is one benchmark's part of the page: what its JSON declares and holds, and what the reader has chosen.
 const report = JSON.parse(document.getElementById("report-data").textContent);
-const panels = new Map(); // "benchmark/panel": (section, body) => …; filled by the scripts of the benchmarks
+const panels = new Map(); // "benchmark/panel": (section, body, panel) => …; filled by the scripts of the benchmarks
 
 function makeSection(data) {
   const metrics = new Map(data.metrics.map((metric) => [metric.name, metric]));
@@ -10,7 +10,7 @@ function makeSection(data) {
     data, metrics, split: data.splits[0],
     main: all.filter((metric) => metric.main), // what models are compared by
     more: all.filter((metric) => !metric.main), // further results
-    shares: data.metrics.filter((metric) => !all.includes(metric)), // neither good nor bad, such as the share of ties
+    shares: data.metrics.filter((metric) => !all.includes(metric) && !metric.inPanel), // neither good nor bad, such as the share of ties
     languages: report.languages.map((language, l) => ({ ...language, l })).filter((language) => data.runs.some((run) => run.language === language.l)),
     part: (name) => document.getElementById(`${data.name}-${name}`),
     id: (name) => `${data.name}-${name}`,
