@@ -71,7 +71,6 @@ def shares(neither: tuple[str, ...]) -> tuple[Metric, ...]:
         ),
         share("stable", "stable", ("stable_0", "stable_1", "stable_2"), ("n",), closing=True),
         share("cut off", "cut_off", ("cut_off",)),
-        share("cut off", "cut_off", ("cut_off",)),
         share("letter a", "letter_a", ("place_a",), ("place_a", "place_b", "place_c")),
         share("letter b", "letter_b", ("place_b",), ("place_a", "place_b", "place_c")),
         share("letter c", "letter_c", ("place_c",), ("place_a", "place_b", "place_c")),

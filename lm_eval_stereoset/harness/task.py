@@ -16,6 +16,7 @@ from lm_eval.api import task as task_module
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_stereoset import benchmarks
+from lm_eval_stereoset.benchmarks.declaration import Benchmark
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import aggregation, chat_docs
@@ -65,27 +66,34 @@ def load_docs(
     """
     from datasets import Dataset
 
-    declared = benchmarks.find(benchmark)
-    found = [store.load(declared, split, language, data) for split in splits]
+    about, docs = documents(benchmarks.find(benchmark), language, splits, data, orders)
+    if provenance is not None:
+        provenance.update(about)
+    loaded.append(about)
+    return {"test": Dataset.from_list(docs)}
+
+
+def documents(
+    benchmark: Benchmark, language: str, splits: Sequence[str], data: str | None, orders: Any = None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What results record about the data, and the documents."""
+    found = [store.load(benchmark, split, language, data) for split in splits]
     # Splits in turn, so that --limit keeps some of each.
     rounds = zip_longest(*(dataset.examples for dataset in found))
     examples = [e for of_each_split in rounds for e in of_each_split if e is not None]
-    docs = [example_to_doc(declared, e, language) for e in examples]
+    docs = [example_to_doc(benchmark, e, language) for e in examples]
     origins = {
         d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
     }
     for doc in docs:
         doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
-    about = {"benchmark": benchmark, "data": [d.describe() for d in found], "packages": versions()}
-    if declared.words:
-        words, count = chat_docs.settings(declared, language, orders)
+    about = {"benchmark": benchmark.name, "data": [d.describe() for d in found], "packages": versions()}
+    if benchmark.words:
+        words, count = chat_docs.settings(benchmark, language, orders)
         about["asked"] = chat_docs.described(words, count)
         for doc, example in zip(docs, examples, strict=True):
-            doc.update(chat_docs.questions(declared, example, words, count))
-    if provenance is not None:
-        provenance.update(about)
-    loaded.append(about)
-    return {"test": Dataset.from_list(docs)}
+            doc.update(chat_docs.questions(benchmark, example, words, count))
+    return about, docs
 
 
 class BenchmarkTask(ConfigurableTask):

@@ -10,6 +10,7 @@ import pytest
 from chat.stand_in_service import Hang, Raw, Service, Status
 
 from lm_eval_stereoset.cli import main
+from lm_eval_stereoset.harness import chat_planning
 
 pytest.importorskip("tenacity", reason="needs the client for services: pip install lm-eval-stereoset[api]")
 
@@ -280,6 +281,15 @@ def test_if_everything_fails_nothing_is_a_number(ask):
     values, _, code = ask(lambda question: Status(503), limit=2)
     close(values, **UNDEFINED, **shares(failed=100))
     assert code != 0
+
+
+def test_what_chat_plan_counts_is_what_is_asked(ask, service):
+    prompts: list[str] = []
+    (task,) = chat_planning.asked_tasks(["stereoset_chat_tr"])
+    planned = chat_planning.plan(task, lambda text: prompts.append(text) or 1, "sample", "6", 5, 64)
+    ask(lambda question: "(a)", task="stereoset_chat_tr", limit=5, metadata=",orders=6")
+    assert (planned.examples, planned.orders, planned.requests) == (5, 6, 30)
+    assert service.asked == dict.fromkeys(prompts, 1)
 
 
 @pytest.mark.parametrize(("orders", "questions"), [(1, 8), (3, 24), (6, 48)])
