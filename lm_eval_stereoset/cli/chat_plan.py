@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from lm_eval_stereoset.harness.chat_planning import Planned
 
 EPILOG = """\
-Takes the flags of `stereoset run` under the same names; nothing is sent, and no model is loaded. "answers" is given twice:
-if every answer is as short as "(b)", and if every one is as long as it may be (max_gen_toks, 64 by default).
+Takes the flags of `stereoset run` under the same names; nothing is sent, and no model is loaded. "answers" is given
+twice: if every answer is as short as "(b)", and if every one is as long as it may be (max_gen_toks, 64 by default).
 Prices are per million tokens, as services state them. Requests that fail are asked again, up to three times, and
 what --use_cache holds is not asked at all: neither is counted here.
 

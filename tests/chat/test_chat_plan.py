@@ -58,8 +58,9 @@ def test_a_share_as_a_limit_is_rounded_as_the_harness_does(typed):
 
 
 def test_a_tokenizer_counts_with_the_chat_template(typed, tmp_path):
-    transformers = pytest.importorskip("transformers")
-    tokenizers = pytest.importorskip("tokenizers")
+    import tokenizers
+    import transformers
+
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]")
