@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, sha256_of, write_json
-from lm_eval_stereoset.scoring.nsp_model import write_fault
+from lm_eval_stereoset.scoring.nsp_folder import write_fault
 from nsp_finetune.state import MOMENTS, STATE, WEIGHTS
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_special
-from lm_eval_stereoset.scoring.nsp_model import NSPModel, fit_head
+from lm_eval_stereoset.scoring.nsp_folder import fit_head, save_nsp_model
+from lm_eval_stereoset.scoring.nsp_model import NSPModel
 from nsp_finetune.models import new_model
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def convert(checkpoint: Path, base: str, output: Path, prefix: str | None = None
         model.tokenizer,
         dataclasses.replace(settings, pair="tokenizer", prefix=prefix, label_step=label_step),
     )
-    converted.save(output)
+    save_nsp_model(converted, output)
     return converted
 
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.nsp_model import NSPModel, load_nsp_model
-from nsp_finetune.data import batches_by_length, tokenise
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_model import NSPModel
+from nsp_finetune.batches import batches_by_length, model_inputs
+from nsp_finetune.data import tokenise
 
 if TYPE_CHECKING:
     import torch
@@ -92,13 +94,6 @@ def answers(
             result[torch.from_numpy(indices)] = torch.stack([output.predicted, loss], dim=1).double().cpu()
             bar.update()
     return result.to(device) if device.type != "mps" else result.float().to(device)
-
-
-def model_inputs(tokens: "Dataset") -> "Dataset":
-    """The columns that a batch is made of."""
-    return tokens.select_columns(
-        [n for n in ("input_ids", "token_type_ids", "label") if n in tokens.column_names]
-    )
 
 
 def summarise(result: "torch.Tensor", tokens: "Dataset") -> Accuracy:

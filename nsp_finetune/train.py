@@ -21,12 +21,13 @@ import numpy as np
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, write_json
-from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model, save_nsp_model
 from nsp_finetune import checkpoints
+from nsp_finetune.batches import Batch, dropout_seed, steps_of_epoch
 from nsp_finetune.card import base_name, model_card
 from nsp_finetune.curve import draw
-from nsp_finetune.data import fingerprint, plan_epoch, share_of, tokenise, tokenizer_state
-from nsp_finetune.evaluate import answers, by_language, model_inputs, summarise
+from nsp_finetune.data import fingerprint, tokenise, tokenizer_state
+from nsp_finetune.evaluate import answers, by_language, summarise
 from nsp_finetune.lengths import long_test_pairs
 from nsp_finetune.prepare import check_disk, read_statistics
 from nsp_finetune.settings import TrainSettings, refuse_other_run
@@ -64,7 +65,7 @@ class Run:
             output, 12 * size * (settings.keep_checkpoints + 1) + 8 * size
         )  # float32, Adam's two moments
         if self.accelerator.is_main_process:  # what cannot be saved is found out now, not at the end
-            self.plain.save(self.folder / "trial")
+            save_nsp_model(self.plain, self.folder / "trial")
             shutil.rmtree(self.folder / "trial")
             for line in long_test_pairs(self.plain, read_statistics(pairs)["languages"]):
                 self.accelerator.print(line)
@@ -156,43 +157,15 @@ class Run:
         if last or self.progress["stopped"] or done % save_steps == 0:
             self.save()
 
-    def epoch(self) -> Iterator[Any]:
+    def epoch(self) -> Iterator[tuple[int, list[Batch]]]:
         """(number of the step, its batches on this process with the size of the whole step) from where we are."""
-        from torch.utils.data import DataLoader
-
-        settings, first = self.settings, self.progress["step"]
+        first = self.progress["step"]
         epoch, done = divmod(first, self.steps_per_epoch)
-        plan = plan_epoch(
-            self.lengths,
-            settings.batch_size,
-            settings.accumulation,
-            [settings.seed, epoch],
-            settings.group_by_length,
-        )[done:]
-        rank, processes = self.accelerator.process_index, self.accelerator.num_processes
-        # A process without a share in the last, short step computes one pair without weight: all must take part.
-        shares = [
-            share_of(step, rank, processes, settings.accumulation) or [(-1, step[0][:1])] for step in plan
-        ]
-        loader = iter(
-            DataLoader(
-                model_inputs(self.tokens),
-                batch_sampler=[batch.tolist() for share in shares for _, batch in share],
-                collate_fn=self.collate,
-                num_workers=settings.loader_workers,
-            )
-        )
-        for step, (whole, share) in enumerate(zip(plan, shares, strict=True), start=first):
-            pairs = sum(map(len, whole))
-            yield step, [(number, pairs, next(loader)) for number, _ in share]
+        place = self.accelerator.process_index, self.accelerator.num_processes
+        steps = steps_of_epoch(self.plain, self.tokens, self.lengths, self.settings, epoch, done, place)
+        yield from enumerate(steps, start=first)
 
-    def collate(self, rows: list[dict[str, Any]]) -> dict[str, "torch.Tensor"]:
-        import torch
-
-        labels = torch.tensor([row["label"] for row in rows])
-        return self.plain.collate(rows) | {"labels": labels}
-
-    def optimise(self, step: int, batches: list[tuple[int, int, dict[str, "torch.Tensor"]]]) -> None:
+    def optimise(self, step: int, batches: list[Batch]) -> None:
         """One optimiser step; its loss is the mean over all its pairs, wherever they were computed."""
         import torch
 
@@ -257,7 +230,7 @@ class Run:
         if self.progress["best"] is None or result.accuracy > self.progress["best"]:
             self.progress["best"], self.progress["waiting"] = result.accuracy, 0
             if self.accelerator.is_main_process:
-                self.plain.save(self.folder / "best")
+                save_nsp_model(self.plain, self.folder / "best")
         else:
             self.progress["waiting"] += 1
             self.progress["stopped"] = self.progress["waiting"] >= self.settings.patience
@@ -315,7 +288,7 @@ class Run:
         accuracy = {name: asdict(value) for name, value in result.items()}
         self.accelerator.print(f"test accuracy {result['all']}")
         if self.accelerator.is_main_process:
-            self.plain.save(self.output, lambda folder: self.describe(folder, accuracy))
+            save_nsp_model(self.plain, self.output, lambda folder: self.describe(folder, accuracy))
         self.track(self.accelerator.end_training)
         return accuracy
 
@@ -332,11 +305,6 @@ class Run:
         )
         (folder / "README.md").write_text(card, encoding="utf-8")
         write_json(folder / "training.json", {"test": accuracy, **progress})
-
-
-def dropout_seed(seed: int, step: int, batch: int) -> int:
-    """Of one batch: whichever process computes it, and whether or not the run was interrupted before."""
-    return int(np.random.SeedSequence([seed, step, batch + 1]).generate_state(1, np.uint64)[0] >> 1)
 
 
 def train(settings: TrainSettings, pairs: Path, output: Path, resume: bool = False) -> dict[str, Any]:

@@ -17,7 +17,7 @@ An example is a frozen dataclass with the properties of `Example` below. From fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -220,11 +220,6 @@ class Benchmark:
 
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)
-
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """The fields of a line."""
-        return tuple(field.name for field in fields(self.example))
 
     def task_name(self, split: str | None, language: str) -> str:
         """`split` None: all splits pooled. What a benchmark has only one of is not named."""

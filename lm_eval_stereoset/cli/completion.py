@@ -87,11 +87,11 @@ def with_completers(parser: argparse.ArgumentParser) -> None:
 def completers() -> dict[str, Completer]:
     """{option, or name of a positional argument: what may stand there}."""
     from lm_eval_stereoset.cli import run_help
-    from lm_eval_stereoset.harness.yaml_tasks import all_names
+    from lm_eval_stereoset.harness.paths import installed_names
 
     model_args = [f"{name}=" for name in (*run_help.COMMON_MODEL_ARGS, *run_help.OWN_MODEL_ARGS)]
     return {
-        "--tasks": one_of(all_names, separated=True),
+        "--tasks": one_of(installed_names, separated=True),
         "--language": one_of(languages),
         "--languages": one_of(languages),
         "--model": one_of(lambda: list(run_help.MODEL_TYPES)),

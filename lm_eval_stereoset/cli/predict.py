@@ -184,7 +184,7 @@ def predict(
     from lm_eval_stereoset.benchmarks import find
     from lm_eval_stereoset.benchmarks.prediction_files import ScoredRows, write
     from lm_eval_stereoset.cli.predict_notes import parts_of
-    from lm_eval_stereoset.scoring import cut_pairs, score_with
+    from lm_eval_stereoset.scoring import cut_pairs, score_with, tell_about_pairs
     from lm_eval_stereoset.scoring.progress import Progress
 
     methods, model, tokenizer, settings = scorer
@@ -207,7 +207,9 @@ def predict(
         if refused := useless(find(args.benchmark), scored):
             notes.finish()
             raise UserError(f"{split}: {refused}")
-        cut_pairs(methods, model, tokenizer, [example.question for example in scored.examples])
+        questions = [example.question for example in scored.examples]
+        cut_pairs(methods, model, tokenizer, questions)
+        tell_about_pairs(methods, tokenizer, questions, settings.exact)
     write(args.output, find(args.benchmark), head, found)
     notes.finish()
 

@@ -38,6 +38,7 @@ def main(argv: Sequence[str]) -> int:
     from lm_eval_stereoset.cli.run_help import FULL_TABLE
     from lm_eval_stereoset.harness import preflight, task
     from lm_eval_stereoset.harness.bends import without_repetition
+    from lm_eval_stereoset.harness.identified import identified
 
     full_table = FULL_TABLE in argv
     argv = [argument for argument in argv if argument != FULL_TABLE]
@@ -51,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
     args.include_path = merged_include_paths(args, settings)
     if "batch_size" not in settings and settings["model"] in BATCH_SIZES:
         args.batch_size = BATCH_SIZES[settings["model"]]
-    with without_repetition():
+    with identified(settings["model"], settings.get("model_args")), without_repetition():
         preflight.check(settings, benchmarks.names())
         return evaluate(cli, args, settings, full_table)
 
@@ -60,11 +61,10 @@ def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, An
     """Lets the harness run, then prints the closing lines."""
     from lm_eval_stereoset.harness import aggregation, closing, mistakes, task
     from lm_eval_stereoset.harness.bends import quiet, table_of
-    from lm_eval_stereoset.harness.identified import identified
     from lm_eval_stereoset.harness.saving import Saving
 
     is_first = int(os.environ.get("RANK", "0")) == 0
-    with identified(), Saving(settings.get("output_path") if is_first else None) as saving:
+    with Saving(settings.get("output_path") if is_first else None) as saving:
         try:
             with (
                 quiet(),
@@ -95,11 +95,11 @@ def without_the_harnesss_tasks(args: argparse.Namespace, settings: dict[str, Any
     from lm_eval import evaluator, tasks  # noqa: F401  the evaluator takes the manager as it is: import it before
 
     from lm_eval_stereoset.harness.bends import replaced
-    from lm_eval_stereoset.harness.yaml_tasks import all_names
+    from lm_eval_stereoset.harness.paths import installed_names
 
     asked = settings.get("tasks") or []
     names = [name for one in ([asked] if isinstance(asked, str) else asked) for name in str(one).split(",")]
-    if set(names) <= set(all_names()):
+    if set(names) <= set(installed_names()):
         with replaced(tasks, "TaskManager", partial(tasks.TaskManager, include_defaults=False)):
             yield
     else:
@@ -142,8 +142,7 @@ def merged_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 def merged_include_paths(args: argparse.Namespace, settings: dict[str, Any]) -> list[str]:
     """Ours and the user's own languages, then what the user asks for, which may override them."""
-    from lm_eval_stereoset.harness.paths import include_paths
-    from lm_eval_stereoset.harness.yaml_tasks import refresh_own_tasks
+    from lm_eval_stereoset.harness.paths import include_paths, refresh_own_tasks
 
     refresh_own_tasks()
     # An argument overrides the configuration file, so its include_path must be carried over.

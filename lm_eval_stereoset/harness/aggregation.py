@@ -22,6 +22,11 @@ logger = logging.getLogger(__name__)
 # Why numbers of this run are undefined: `stereoset run` says it last, with an exit code that is not 0.
 problems: list[str] = []
 
+
+def forget_problems() -> None:
+    problems.clear()
+
+
 Item = tuple[
     Any, ...
 ]  # what one document adds: its cluster, then its columns; plain, so it can be gathered and logged

@@ -23,7 +23,7 @@ from lm_eval_stereoset.harness.answers import encode
 from lm_eval_stereoset.harness.bends import replaced
 from lm_eval_stereoset.harness.cache import AnswerStore, ScoreCache
 from lm_eval_stereoset.harness.docs import benchmark_of, example_of_doc, is_ours
-from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, refuse_kind, score_with
+from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, refuse_kind, score_with, tell_about_pairs
 from lm_eval_stereoset.scoring.architecture import (
     auto_class,
     check_scoring,
@@ -45,7 +45,9 @@ from lm_eval_stereoset.scoring.loading import (
     refuse_unconverted,
     tokenizer_loader,
 )
-from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_model import NSPModel
+from lm_eval_stereoset.scoring.nsp_settings import CONFIG_KEY
 from lm_eval_stereoset.scoring.progress import Progress
 from lm_eval_stereoset.scoring.questions import Question, requests_of
 
@@ -206,6 +208,7 @@ class StereoSetHF(HFLM):
             asked = list(dict.fromkeys(ours.values()))
             scores = self._scores(asked, disable_tqdm)
             cut = cut_pairs(self.methods, self.scored_model, self.tokenizer, asked)
+            tell_about_pairs(self.methods, self.tokenizer, asked, self.settings.exact)
             for i, question in ours.items():
                 score = scores[question][requests[i].idx]
                 answers[i] = encode(score.log_score, score.tokens)

@@ -223,7 +223,7 @@ def refuse_lost_start(lm: Any, contexts: Sequence[str]) -> None:
 def refuse_config(config: Any) -> None:
     """What can be told before the weights are loaded."""
     from lm_eval_stereoset.scoring.architecture import architecture_name, family_of
-    from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY
+    from lm_eval_stereoset.scoring.nsp_settings import CONFIG_KEY
 
     if getattr(config, CONFIG_KEY, None) is not None:
         raise UserError("a next-sentence model made by nsp_finetune needs --model stereoset-hf")

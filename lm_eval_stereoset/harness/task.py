@@ -27,6 +27,7 @@ from lm_eval_stereoset.harness.docs import (
     FIRST_BENCHMARK,
     SHOWN_CONTEXT,
     benchmark_of,
+    divisor_of,
     example_of_doc,
     example_to_doc,
     requests_of_doc,
@@ -45,7 +46,7 @@ loaded: list[dict[str, Any]] = []
 def begin_run() -> None:
     """Forgets what earlier runs of this process have loaded and complained of."""
     loaded.clear()
-    aggregation.problems.clear()
+    aggregation.forget_problems()
 
 
 def load_docs(
@@ -154,7 +155,7 @@ class BenchmarkTask(ConfigurableTask):
             counts, unit = count(lm, self.instances)
             found: dict[tuple[str, str], list[int]] = defaultdict(list)
             for instance, n in zip(self.instances, counts, strict=True):
-                found[instance.doc["split"], instance.doc["id"]].append(n)
+                found[instance.doc["split"], instance.doc["id"]].append(divisor_of(instance, n))
             self.counts = dict(found)
             self.descriptions = {
                 split: self.benchmark.said(Description(PLAIN[kind], unit)) for split, kind in kinds.items()

@@ -6,7 +6,7 @@ from pathlib import Path
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
 from lm_eval_stereoset.chat.asking import MAX_TOKENS
-from lm_eval_stereoset.data.store import data_folder, file_of, languages_in
+from lm_eval_stereoset.data.store import file_of, languages_in
 from lm_eval_stereoset.harness.paths import own_task_folder
 
 VERSION = 1.0
@@ -138,32 +138,14 @@ def own_task_names(benchmark: Benchmark, language: str) -> list[str]:
     return [benchmark.task_name(split, language) for split in with_pooled(benchmark, there)]
 
 
-def all_names() -> list[str]:
-    """Tasks and groups of every benchmark, those of added languages, too."""
-    found = []
-    for benchmark in benchmarks.registered():
-        found += [*group_names(benchmark), *task_names(benchmark)]
-        found += [task for code in own_languages(benchmark) for task in own_task_names(benchmark, code)]
-    return found
-
-
-def refresh_own_tasks() -> None:
-    """Tasks of added languages that another version has written are written anew, so that they load.
-
-    Benchmarks of other packages have no task files that are installed with ours: theirs are written here, too.
-    """
-    from lm_eval_stereoset.files import atomic_write, read_bytes
-
+def all_own_files() -> dict[Path, bytes]:
+    """The task files of all languages that were added, and of all benchmarks of other packages."""
     files: dict[Path, bytes] = {}
     for benchmark in benchmarks.of_other_packages():
         folder = own_task_folder(benchmark)
         files |= {folder / name: text.encode("utf-8") for name, text in task_files(benchmark).items()}
-    # Without a data folder there are no own languages, and no declaration needs to be imported.
-    for benchmark in benchmarks.with_own_data() if data_folder().is_dir() else ():
+    for benchmark in benchmarks.with_own_data():
         for language in own_languages(benchmark):
             splits = [s for s in benchmark.splits if file_of(benchmark, s, language).is_file()]
             files |= own_task_files(benchmark, language, splits)
-    for path, content in files.items():
-        if not path.is_file() or read_bytes(path) != content:
-            with atomic_write(path, "wb") as handle:
-                handle.write(content)
+    return files

@@ -45,12 +45,14 @@ __all__ = [
     "method_for",
     "score",
     "score_with",
+    "tell_about_pairs",
 ]
 
 NEAR_TIE = 2e-5  # relative, of log scores; batches of other shapes differ by up to some 5e-6
 FLOAT32_STEPS = 2**-22  # four steps of float32 just below 1
 
 FAMILY_MODULES = {"masked": "masked", "causal": "causal", "seq2seq": "seq2seq", "nsp": "next_sentence"}
+COMPARE_MODULES = {"masked": "masked_compare", "causal": "causal_compare", "seq2seq": "seq2seq_compare"}
 
 
 # What a question of each kind is called when a model cannot take it.
@@ -58,12 +60,14 @@ ASKED = {
     "fill": "to fill a gap in a sentence (intra-sentence)",
     "follow": "whether a sentence follows another (inter-sentence)",
     "whole": "how probable a sentence is",
+    "compare": "which of two texts is more probable where they differ",
 }
 
 
 def method_for(family: str, kind: str) -> Callable[..., list[Scores]]:
     """The function by which a family answers questions of a kind. Families are imported when they are needed."""
-    return importlib.import_module(f"lm_eval_stereoset.scoring.{FAMILY_MODULES[family]}").METHODS[kind]
+    module = (COMPARE_MODULES if kind == "compare" else FAMILY_MODULES)[family]
+    return importlib.import_module(f"lm_eval_stereoset.scoring.{module}").METHODS[kind]
 
 
 def refuse_kind(kind: str, methods: Mapping[str, str]) -> None:
@@ -108,6 +112,7 @@ def score(
     with Progress(len(questions), shown=progress) as bar:
         scores = score_with(methods, model, tokenizer, questions, replace(settings, progress=bar))
     cut_pairs(methods, model, tokenizer, questions)
+    tell_about_pairs(methods, tokenizer, questions, exact)
     return scores
 
 
@@ -181,6 +186,18 @@ def cut_pairs(methods: Mapping[str, str], model: Any, tokenizer: Any, questions:
             len(names_of(pairs)),
         )
     return count
+
+
+def tell_about_pairs(
+    methods: Mapping[str, str], tokenizer: Any, questions: Sequence[Question], exact: bool
+) -> None:
+    """Says in the log how many pairs of texts the tokenizer cuts in a way that matters to their comparison."""
+    from lm_eval_stereoset.scoring import compare
+
+    pairs = [question for question in questions if question.kind == "compare"]
+    if pairs and "compare" in methods:
+        for line in compare.remarks(methods["compare"], tokenizer, pairs, exact):
+            logger.warning("%s", line)
 
 
 def checked(question: Question, scores: Scores, ratio: bool = False) -> Scores:

@@ -17,6 +17,7 @@ PLAIN = {
     "fill": "mean log-likelihood of the sentence",
     "follow": "mean log-likelihood of the candidate given the context",
     "whole": "mean log-likelihood of the sentence",
+    "compare": "mean log-likelihood from the first differing word on; of the word behind a prompt its log-likelihood",
 }
 
 CASES = {
@@ -57,8 +58,21 @@ def describe(family: str, kind: str, case: str, exact: bool, tokenizer: str) -> 
             f"tokens of {tokenizer}",
         ),
         ("causal", "whole"): ("mean log-likelihood of the sentence", f"tokens of {tokenizer}"),
+        ("masked", "compare"): (
+            "mean log-probability of the differing tokens, masked all at once",
+            f"tokens of {tokenizer}, of the differing ones only",
+        ),
+        ("causal", "compare"): (
+            "mean log-likelihood from the first differing token on; of the word behind a prompt its log-likelihood",
+            f"tokens of {tokenizer}, of those read only",
+        ),
+        ("seq2seq", "compare"): (
+            "mean log-likelihood of the stretch that differs, filled into a gap",
+            f"tokens of {tokenizer}, of the stretch only",
+        ),
     }[family, kind]
-    return Description(scoring + (", as in the authors' program" if exact else ""), normaliser)
+    published = exact and (family, kind) != ("seq2seq", "compare")  # which has no published program
+    return Description(scoring + (", as in the authors' program" if published else ""), normaliser)
 
 
 def is_difference(scoring: object) -> bool:

@@ -14,7 +14,8 @@ from lm_eval_stereoset.scoring.checkpoint import (
     refuse_mismatched,
     without_load_report,
 )
-from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, load_nsp_model
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_settings import CONFIG_KEY
 
 
 def load_checked(from_pretrained: Callable[..., Any], name: str, scoring: str, **options: Any) -> Any:

@@ -7,6 +7,7 @@ has a way to answer each kind (architecture.py says which):
     fill      context "He is BLANK.", candidates' words   the word in its place, or the whole filled-in sentence
     follow    a context, candidates' sentences            each sentence as the one that comes next
     whole     candidates' sentences alone                 each sentence as a whole
+    compare   two candidates' sentences                   the sentences where they differ from each other
 
 A family (masked.py, causal.py, seq2seq.py, next_sentence.py) has one function per kind of question, all of one shape,
 and lists them in METHODS:
@@ -18,6 +19,7 @@ were.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -32,7 +34,7 @@ Model = Any
 Tokenizer = Any
 
 BLANK = "BLANK"  # the gap in the context of a question of the kind "fill"
-KINDS = ("fill", "follow", "whole")
+KINDS = ("fill", "follow", "whole", "compare")
 CASES = ("orig", "b", "c", "d", "e", "f")  # what the inter-sentence score of a causal model compares
 RATIOS = ("orig", "b", "e", "f")  # of these, the ones that divide one probability by another
 
@@ -47,6 +49,8 @@ class Candidate:
     context: str | None = (
         None  # what it follows, where that is not the question's context; kind "follow" only
     )
+    # What a left-to-right model is asked in place of the sentence: ('"I am tired.",', " he"); kind "compare" only
+    prompt: tuple[str, str] | None = None
 
     @property
     def filler(self) -> str:
@@ -81,14 +85,41 @@ def requests_of(question: Question) -> list[Request]:
     """What the harness asks any model about each candidate, if no flag adds to it."""
     if question.kind == "follow":
         return [(with_final_dot(question.context_of(c)), f" {c.sentence}") for c in question.candidates]
+    if question.kind == "compare":
+        split = split_where_they_differ([c.sentence for c in question.candidates])
+        return [c.prompt or request for c, request in zip(question.candidates, split, strict=True)]
     return [("", c.sentence) for c in question.candidates]
+
+
+def split_where_they_differ(texts: Sequence[str]) -> list[Request]:
+    """Each text cut in front of the first word that the texts do not share: its beginning, and all the rest.
+
+        "I am tired", he said    ->   "I am tired",  |  he said
+        "I am tired", she said   ->   "I am tired",  |  she said
+
+    Every text keeps at least its last word as the rest. Texts that differ in their first word have no beginning.
+    """
+    cut = 0
+    for space in re.finditer(r"(?<=\S)\s+(?=\S)", texts[0]):
+        beginning, rests = texts[0][: space.end()], [text[space.end() :] for text in texts]
+        if not all(text.startswith(beginning) for text in texts) or not all(map(str.strip, rests)):
+            break
+        cut = space.start()
+    return [(text[:cut], text[cut:]) for text in texts]
+
+
+def is_event(question: Question, candidate: Candidate) -> bool:
+    """Whether a left-to-right model is asked how probable one word is behind a prompt. Its probability is that of all
+    its tokens together: a mean over them would favour words that the vocabulary cuts into more pieces."""
+    return question.kind == "compare" and candidate.prompt is not None
 
 
 def texts_of(questions: Sequence[Question]) -> list[str]:
     """Every text that a tokenizer will see."""
     found = [text for q in questions for text in (q.context, *(c.sentence for c in q.candidates))]
     own = [c.context for q in questions for c in q.candidates if c.context is not None]
-    return [text for text in [*found, *own] if text]
+    prompts = [part for q in questions for c in q.candidates for part in c.prompt or ()]
+    return [text for text in [*found, *own, *prompts] if text]
 
 
 def flat(questions: Sequence[Question]) -> list[tuple[Question, Candidate]]:

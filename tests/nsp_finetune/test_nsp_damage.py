@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from lm_eval_stereoset.cli import guarded
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model, save_nsp_model
 from nsp_finetune.cli import main
 from nsp_finetune.data import tokenise
 from nsp_finetune.lengths import long_test_pairs
@@ -81,7 +81,7 @@ def test_damaged_base_model_is_refused(name, damage, message, bases, pairs, tmp_
 @pytest.fixture(scope="module")
 def model(bases, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("damage") / "model"
-    new_model(str(bases["decoder"])).save(folder)
+    save_nsp_model(new_model(str(bases["decoder"])), folder)
     return folder
 
 

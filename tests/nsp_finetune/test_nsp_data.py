@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nsp_finetune.data import batches_by_length, load_pairs, plan_epoch, share_of, tokenise
+from nsp_finetune.batches import batches_by_length, plan_epoch, share_of
+from nsp_finetune.data import load_pairs, tokenise
 from nsp_finetune.models import new_model
 
 

@@ -69,7 +69,7 @@ def test_bert_takes_both_tests_from_one_checkpoint_loaded_once(tmp_path, monkeyp
 
     monkeypatch.setattr(transformers.PreTrainedModel, "from_pretrained", classmethod(counted))
     model, tokenizer = load(tmp_path)
-    assert methods_of(model) == {"fill": "masked", "follow": "nsp", "whole": "masked"}
+    assert methods_of(model) == {"fill": "masked", "follow": "nsp", "whole": "masked", "compare": "masked"}
     assert len(score(model, tokenizer, [*INTRA, *INTER])) == 6
     assert loads == ["BertForPreTraining"]
 
@@ -79,13 +79,18 @@ def test_a_next_sentence_head_is_found_though_the_config_does_not_name_it(tmp_pa
     path = tmp_path / "config.json"
     config = json.loads(path.read_text()) | {"architectures": ["BertForMaskedLM"]}
     path.write_text(json.dumps(config))
-    assert methods_of(load(tmp_path)[0]) == {"fill": "masked", "follow": "nsp", "whole": "masked"}
+    assert methods_of(load(tmp_path)[0]) == {
+        "fill": "masked",
+        "follow": "nsp",
+        "whole": "masked",
+        "compare": "masked",
+    }
 
 
 def test_a_missing_next_sentence_head_is_never_used(tmp_path):
     bert("BertForMaskedLM", tmp_path)
     model, _ = load(tmp_path)
-    assert methods_of(model) == {"fill": "masked", "follow": "masked", "whole": "masked"}
+    assert methods_of(model) == {"fill": "masked", "follow": "masked", "whole": "masked", "compare": "masked"}
     with pytest.raises(UserError, match="no next-sentence head"):
         load(tmp_path, "nsp")
 
