@@ -126,7 +126,7 @@ def refusals(study: Study, split: str) -> Cells | None:
     """A row per model and group, a column per language."""
     runs = [run for run in study.runs if split in run.table]
     languages = [code for code in study.languages if any(run.language == code for run in runs)]
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
     for model in study.models:
         own = {run.language: run for run in runs if run.model == model}
         for group in (OVERALL, *study.benchmark.groups):

@@ -115,7 +115,7 @@ def build(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -> list
 
 
 def _likelihoods(benchmark: Benchmark, runs: Sequence[Run]) -> list[Run]:
-    return [run for run in runs if benchmark.words and run.benchmark.name == benchmark.words.of]
+    return [run for run in runs if benchmark.words and run.benchmark.name in benchmark.words.sources]
 
 
 def _clusters(runs: Sequence[Run]) -> list[Cluster]:
