@@ -10,6 +10,7 @@ MODULES = {
     "stereoset": "lm_eval_stereoset.benchmarks.stereoset.declared",
     "stereoset_chat": "lm_eval_stereoset.benchmarks.stereoset_chat.declared",
     "genderswap": "lm_eval_stereoset.benchmarks.genderswap.declared",
+    "nli": "lm_eval_stereoset.benchmarks.nli.declared",
 }
 _REGISTERED: dict[str, Benchmark] = {}
 

@@ -105,6 +105,18 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Standouts:
+    """A few clusters with numbers of their own."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str | float, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"title": self.title, "header": list(self.header), "rows": [list(row) for row in self.rows]}
+
+
+@dataclass(frozen=True)
 class Fetch:
     """What `stereoset data fetch` was asked for."""
 
@@ -124,6 +136,32 @@ class Source:
     help: str
     fetch: Callable[[Benchmark, Fetch], list[Path]]
     languages: tuple[str, ...] | None = None  # that it has; None: those of the benchmark's groups
+
+
+@dataclass(frozen=True)
+class Option:
+    """A whole number that decides which examples are made: --metadata NAME=VALUE."""
+
+    default: int
+    help: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """Examples, and what must be known about how they were made; it is recorded with the data in all results."""
+
+    examples: Sequence[Any]
+    about: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Making:
+    """Of a benchmark whose data file holds not examples but what they are made of, such as lists of words."""
+
+    parse: Callable[[Any, str], Any]  # (decoded line, where) -> what a line holds
+    # (lines, split, options by name, where) -> examples
+    make: Callable[[Sequence[Any], str, Mapping[str, int], str], Made]
+    options: Mapping[str, Option] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)  # declared once, so equal to itself alone: usable as a key
@@ -146,6 +184,8 @@ class Benchmark:
     pooled: bool = True  # several splits are also taken together, as a task and in tables
     sources: Mapping[str, Source] = field(default_factory=dict)
     known: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # sha256 of a file: source, version
+    making: Making | None = None  # None: each line of a data file is an example
+    task: str | None = None  # how the names of its tasks begin; None: its name
     sample: Path | None = None  # data that comes with the package, laid out like a data folder
     more_languages: tuple[str, ...] = ()  # built in, too, but from other sources: its groups leave them out
     folder: str | None = None  # below the data folder; None: its name
@@ -161,6 +201,9 @@ class Benchmark:
     words: Words | None = None
     # What must be said beside the numbers of a task in the closing table, from its values by metric; or None
     remark: Callable[[Mapping[str, float]], str | None] = lambda values: None
+    # The clusters that stand out, from the name and the columns of every example: one table, kept with the results and
+    # shown below those of a run and of `stereoset score`
+    standouts: Callable[[Sequence[str], np.ndarray], Standouts] | None = None
     # What only this benchmark shows in the report, such as a paper's tables; every benchmark gets the rest by itself.
     report: Callable[[], Extras] | None = None  # a function, so that only the report imports what draws
     ranked_by: str | None = None  # the metric that models are ranked by; None: the first main one
@@ -224,5 +267,5 @@ class Benchmark:
     def task_name(self, split: str | None, language: str) -> str:
         """`split` None: all splits pooled. What a benchmark has only one of is not named."""
         only = self.languages == (language,)
-        parts = [self.name, split if len(self.splits) > 1 else None, None if only else language]
+        parts = [self.task or self.name, split if len(self.splits) > 1 else None, None if only else language]
         return "_".join(part for part in parts if part)

@@ -23,7 +23,7 @@ from lm_eval_stereoset.data.store import Dataset
 from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.files import read_json, write_json
 
-HEAD = ("benchmark", "language", "model", "data", "data_folder", "scoring", "limit", "identity")
+HEAD = ("benchmark", "language", "model", "data", "data_folder", "options", "scoring", "limit", "identity")
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 
 Load = Callable[[str], Dataset]  # the data of a split
@@ -112,8 +112,12 @@ def parse(
     if limit is not None and (type(limit) is not int or limit < 1):
         raise UserError(f"{where}: limit must be a number of examples, is {short(limit)}")
 
+    options = head.get("options") or {}
+    if not isinstance(options, dict):
+        raise UserError(f"{where}: options must be an object, is {short(options)}")
+
     def load(split: str) -> Dataset:
-        loaded[split] = load_data(benchmark, split, language, data)
+        loaded[split] = load_data(benchmark, split, language, data, options)
         return (
             loaded[split]
             if limit is None

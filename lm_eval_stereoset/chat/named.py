@@ -48,11 +48,12 @@ def _mention(texts: tuple[str, ...]) -> re.Pattern[str]:
 @lru_cache(maxsize=1)
 def _neither() -> re.Pattern[str]:
     """ "neither men nor women", "men and women alike", "both men and women", "men as well as women"."""
-    lists = table()["named_options"]
+    words = {name: f"(?:{alternatives(found)})" for name, found in table()["named_options"].items()}
     gap = r"(?: (?!optionqq)\w+){0,2}"
-    neither = rf"(?:{alternatives(lists['neither'])}){gap} {TOKEN}\d{gap} (?:{alternatives(lists['nor'])}){gap} {TOKEN}\d"
-    both = rf"(?:{alternatives(lists['both'])}){gap} {TOKEN}\d{gap} (?:{alternatives(lists['and'])}){gap} {TOKEN}\d"
-    alike = rf"{TOKEN}\d (?:{alternatives(lists['and'])}){gap} {TOKEN}\d (?:{alternatives(lists['alike'])})"
+    one = rf"{gap} {TOKEN}\d"
+    neither = f"{words['neither']}{one}{gap} {words['nor']}{one}"
+    both = f"{words['both']}{one}{gap} {words['and']}{one}"
+    alike = rf"{TOKEN}\d {words['and']}{one} {words['alike']}"
     return re.compile(rf"(?<!\S)(?:{neither}|{both}|{alike})(?!\S)")
 
 

@@ -52,11 +52,23 @@ def make_parser() -> argparse.ArgumentParser:
     add("-l", "--language", help="en, de, …, or one you have added; needed where a benchmark has several")
     add("--split", help="one of the benchmark's, or both; default: both, or what a next-sentence model takes")
     add("--data", help="'sample' for the bundled one, or a folder with <split>/<language>.jsonl")
+    add(
+        "--metadata",
+        metavar="NAME=N",
+        action="append",
+        default=[],
+        help="an option of the benchmark's data, as in `stereoset run`: phrases=33 (nli)",
+    )
     add("--limit", type=int, metavar="N", help="only the first N examples of each split, for a try")
     add(
         "--scoring",
         default="auto",
-        help="auto (from the checkpoint's config), masked, causal, seq2seq or nsp",
+        help="auto (from the checkpoint's config), masked, causal, seq2seq, nsp or classifier",
+    )
+    add(
+        "--labels",
+        metavar="A/B/C",
+        help="a classifier's classes in their order, where its config does not say",
     )
     add("--case", default="d", help=f"causal models, sentence after a context: {', '.join(CASES)}")
     add("--exact", action="store_true", help="the authors' program with its quirks")
@@ -100,7 +112,8 @@ def main(argv: Sequence[str]) -> int:
             f"come from: stereoset run --tasks {benchmark.task_name(None, args.language)}"
         )
     splits = chosen_splits(args.split, benchmark.splits)
-    data = {split: store.load(benchmark, split, args.language, args.data) for split in splits}
+    args.options = store.checked_options(benchmark, options_in(args.metadata))
+    data = {split: store.load(benchmark, split, args.language, args.data, args.options) for split in splits}
     refuse_inputs(args, data.values())
     with Notes(args.output) as notes:
         if not args.overwrite:
@@ -117,6 +130,17 @@ def main(argv: Sequence[str]) -> int:
         predict(args, notes, head, data, scorer)
     print(f"wrote {args.output}")
     return 0
+
+
+def options_in(given: Sequence[str]) -> dict[str, int]:
+    """NAME=N, several times or with commas between them."""
+    found = {}
+    for text in (part for one in given for part in one.split(",")):
+        name, _, value = text.partition("=")
+        if not name or not value.isascii() or not value.isdigit():
+            raise UserError(f"--metadata {text}: give NAME=N, such as phrases=33")
+        found[name] = int(value)
+    return found
 
 
 def chosen_splits(asked: str | None, splits: tuple[str, ...]) -> tuple[str, ...]:
@@ -148,6 +172,7 @@ def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
         trust_remote_code=args.trust_remote_code,
         subfolder=args.subfolder,
         gguf_file=args.gguf_file,
+        labels=args.labels,
     )
     return Scorer(methods_of(model, args.scoring), model, tokenizer, settings)
 
@@ -165,12 +190,21 @@ def takeable(
     if left_out and (asked or not can):
         way_out = f"give --split {can[0]}" if can else "choose another model or split"
         raise UserError(
-            f"--split {asked or left_out[0]}: this model cannot take the {left_out[0]} split, it has a next-sentence "
-            f"head only; {way_out}"
+            f"--split {asked or left_out[0]}: this model cannot take the {left_out[0]} split, {why_not(methods)}; "
+            f"{way_out}"
         )
     for split in left_out:
-        print(f"{split}: left out, this model has a next-sentence head only")
+        print(f"{split}: left out, {why_not(methods)}")
     return {split: data[split] for split in can}
+
+
+def why_not(methods: Mapping[str, str]) -> str:
+    """What a model that cannot take a split can be asked instead."""
+    from lm_eval_stereoset.scoring import ASKED
+
+    if list(methods) == ["follow"]:
+        return "it has a next-sentence head only"
+    return f"it can be asked only {' or '.join(ASKED[kind] for kind in methods)}"
 
 
 def predict(
@@ -252,6 +286,7 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
     }
     if args.data and args.data not in ("sample", args.benchmark):
         head["data_folder"] = str(Path(args.data).expanduser().resolve())
+    head |= {"options": args.options} if args.options else {}
     return head | ({"limit": args.limit} if args.limit else {})
 
 

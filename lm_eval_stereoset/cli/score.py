@@ -71,6 +71,22 @@ def main(argv: Sequence[str]) -> None:
     finally:
         notes = [note_of(fields) for fields in scored.about]
         print(score_tables.to_text(scored.benchmark, table, notes))
+        for line in standouts_of(scored):
+            print(line)
+
+
+def standouts_of(scored: "ScoredFile") -> list[str]:
+    """Of each split, the clusters that stand out, for benchmarks that declare them."""
+    from lm_eval_stereoset.harness.closing_standouts import titled
+
+    standing_out = scored.benchmark.standouts
+    if standing_out is None:
+        return []
+    lines = []
+    for split, part in scored.parts.items():
+        found = standing_out(part.clusters.tolist(), part.columns)
+        lines += ["", *titled(f"{split}: {found.title}", found.header, found.rows)]
+    return lines
 
 
 @dataclass(frozen=True)

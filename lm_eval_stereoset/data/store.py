@@ -42,6 +42,7 @@ class Dataset:
     path: Path
     provenance: Provenance
     examples: list[Any] = field(repr=False)
+    about: Mapping[str, Any] = field(default_factory=dict)  # how the examples were made, if they were
 
     def describe(self) -> dict[str, Any]:
         """As results and notes record it."""
@@ -49,6 +50,7 @@ class Dataset:
             {"split": self.split, "language": self.language}
             | asdict(self.provenance)
             | {"examples": len(self.examples)}
+            | dict(self.about)
         )
 
 
@@ -89,32 +91,55 @@ def languages_in(benchmark: Benchmark, folder: Path | None = None) -> list[str]:
     return [code for code in built_in if code in found] + sorted(found - set(built_in))
 
 
-def load(benchmark: Benchmark, split: str, language: str, data: str | Path | None = None) -> Dataset:
-    """Examples of a split in a language; data missing from the data folder is fetched."""
+def load(
+    benchmark: Benchmark,
+    split: str,
+    language: str,
+    data: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Examples of a split in a language; data missing from the data folder is fetched.
+
+    `options`: of benchmarks whose examples are made (declaration.Making).
+    """
+    options = checked_options(benchmark, options or {})
     if split not in benchmark.splits:
         raise UserError(f"no split {split!r}; the splits are {', '.join(benchmark.splits)}")
     if data == "sample":
-        return _load_sample(benchmark, split, language)
+        return _load_sample(benchmark, split, language, options)
     if data in (None, "", benchmark.data_name):
         path = file_of(benchmark, split, language)
         finish(journal_of(folder_of(benchmark), language))
         if not path.is_file():
             _fetch_missing(benchmark, split, language)
-        return _read(benchmark, path, split, language, _name_of(benchmark, language))
+        return _read(benchmark, path, split, language, _name_of(benchmark, language), options)
     folder = Path(data).expanduser()
-    path = file_in(folder, split, language)
+    single = folder.is_file() and len(benchmark.splits) == 1
+    path = folder if single else file_in(folder, split, language)
     if not path.is_file():
         raise UserError(
             f"data {str(data)!r}: no file {path}; give 'sample', or a folder laid out as <split>/<language>.jsonl"
         )
-    return _read(benchmark, path, split, language, folder.name)
+    return _read(benchmark, path, split, language, folder.name, options)
+
+
+def checked_options(benchmark: Benchmark, given: Mapping[str, Any]) -> dict[str, int]:
+    """Every option of the benchmark with its value."""
+    known = benchmark.making.options if benchmark.making else {}
+    if unknown := [name for name in given if name not in known]:
+        what = f"takes {', '.join(known)} only" if known else "takes none"
+        raise UserError(f"{unknown[0]}={given[unknown[0]]}: {benchmark.title} has no such option, it {what}")
+    for name, value in given.items():
+        if type(value) is not int or value < 1:
+            raise UserError(f"{name}={value}: must be a whole number of at least 1")
+    return {name: given.get(name, option.default) for name, option in known.items()}
 
 
 def _name_of(benchmark: Benchmark, language: str) -> str:
     return benchmark.data_name if language in benchmark.built_in else "own"
 
 
-def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
+def _load_sample(benchmark: Benchmark, split: str, language: str, options: Mapping[str, int]) -> Dataset:
     if benchmark.sample is None:
         raise UserError(f"{benchmark.title} has no sample; leave data=sample out")
     path = file_in(benchmark.sample, split, language)
@@ -122,7 +147,7 @@ def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
         known = ", ".join(languages_in(benchmark, benchmark.sample))
         raise UserError(f"the sample of {benchmark.title} has no language {language!r}, only {known}")
     logger.warning("%s/%s: using the bundled sample, not %s", split, language, benchmark.title)
-    return _read(benchmark, path, split, language, "sample")
+    return _read(benchmark, path, split, language, "sample", options)
 
 
 def _fetch_missing(benchmark: Benchmark, split: str, language: str) -> None:
@@ -157,14 +182,22 @@ def _fetch_missing(benchmark: Benchmark, split: str, language: str) -> None:
         ) from error
 
 
-def _read(benchmark: Benchmark, path: Path, split: str, language: str, name: str) -> Dataset:
+def _read(
+    benchmark: Benchmark, path: Path, split: str, language: str, name: str, options: Mapping[str, int]
+) -> Dataset:
     provenance = provenance_of(benchmark, path, name)
-    examples = read_file(benchmark, path, split)
-    return Dataset(benchmark, split, language, path, provenance, examples)
+    lines = read_file(benchmark, path, split)
+    if benchmark.making is None:
+        return Dataset(benchmark, split, language, path, provenance, lines)
+    made = benchmark.making.make(lines, split, options, str(path))
+    return Dataset(benchmark, split, language, path, provenance, list(made.examples), made.about)
 
 
 def read_file(benchmark: Benchmark, path: Path, split: str) -> list[Any]:
-    """All examples of a file, checked line by line and as a whole."""
+    """All lines of a file, checked one by one and as a whole: examples, or what they are made of."""
+    making = benchmark.making
+    if making is not None:
+        return read_lines(path, making.parse)
     examples = read_lines(path, lambda fields, where: benchmark.parse(fields, split, where))
     benchmark.check(examples, str(path))
     return examples

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric, Standouts
 from lm_eval_stereoset.stats import bootstrap
 
 logger = logging.getLogger(__name__)
@@ -77,11 +77,25 @@ def contributions_of_row(
     }
 
 
-def aggregations(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Callable[[Sequence[Any]], float]]:
-    """One function per metric, as the harness calls it with the items of all documents."""
-    return {
+def aggregations(
+    benchmark: Benchmark, splits: Sequence[str], note: Callable[[Standouts], None] = lambda standouts: None
+) -> dict[str, Callable[[Sequence[Any]], float]]:
+    """One function per metric, as the harness calls it with the items of all documents.
+
+    `note` gets the clusters that stand out, where the benchmark declares them, together with its first metric.
+    """
+    found = {
         name: partial(aggregate, benchmark, one) for name, one in harness_metrics(benchmark, splits).items()
     }
+    first = next(iter(found))
+
+    def first_and_standouts(items: Sequence[Any]) -> float:
+        chosen = [item for item in items if item is not None]
+        if benchmark.standouts and chosen:
+            note(benchmark.standouts([item[0] for item in chosen], columns_of(chosen)))
+        return aggregate(benchmark, harness_metrics(benchmark, splits)[first], items)
+
+    return found | {first: first_and_standouts}
 
 
 def aggregate(benchmark: Benchmark, asked: HarnessMetric, items: Sequence[Any]) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.harness import closing_standouts
 
 WIDTH = 100  # columns; the model's name gets what the others leave
 SHORTEST_NAME = 12
@@ -71,6 +72,7 @@ def _table(
         "",
         *NOTES.wrap(f"{benchmark.legend} ±: standard error, by {benchmark.cluster}."),
         *(line for text in remarks(benchmark, shown) for line in NOTES.wrap(text)),
+        *closing_standouts.lines(results, [task for task, _ in ordered]),
     ]
 
 

@@ -2,9 +2,9 @@
 
 stereoset run --model stereoset-hf --model_args pretrained=bert-base-german-cased --tasks stereoset_de --batch_size auto
 
-More model_args than the harness's `hf`: scoring=auto|masked|causal|seq2seq|nsp, case=orig|b|c|d|e|f, exact=true,
-batch_tokens=N. On tasks that are not ours it answers as `hf` does; masked models, which `hf` cannot run, answer
-with pseudo-log-likelihoods.
+More model_args than the harness's `hf`: scoring=auto|masked|causal|seq2seq|nsp|classifier, case=orig|b|c|d|e|f,
+exact=true, batch_tokens=N, labels=A/B/C (of a classifier's classes). On tasks that are not ours it answers as `hf`
+does; masked models, which `hf` cannot run, answer with pseudo-log-likelihoods.
 """
 
 import dataclasses
@@ -28,10 +28,12 @@ from lm_eval_stereoset.scoring.architecture import (
     auto_class,
     check_scoring,
     family_of,
+    is_classifier,
     methods_of,
     refuse_prompt_learning,
 )
 from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one_line
+from lm_eval_stereoset.scoring.classifier import name_classes
 from lm_eval_stereoset.scoring.describe import Description, describe
 from lm_eval_stereoset.scoring.identity import Identity, identity_of, versions
 from lm_eval_stereoset.scoring.loading import (
@@ -40,6 +42,7 @@ from lm_eval_stereoset.scoring.loading import (
     keep_untied,
     load_checked,
     local_folder,
+    refuse_labels,
     refuse_language_model_scoring,
     refuse_other_tokenizer,
     refuse_unconverted,
@@ -78,6 +81,7 @@ class StereoSetHF(HFLM):
         tp_plan: Any = None,
         tokenizer_class: str | None = None,
         prefix_token_id: int | None = None,
+        labels: str | None = None,
         **options: Any,
     ) -> None:
         check_scoring(scoring)
@@ -111,6 +115,9 @@ class StereoSetHF(HFLM):
         self.settings = dataclasses.replace(self.settings, batch_size=size)
         if self.nsp is not None:
             self.nsp.to(self.device)
+        refuse_labels(labels, self.nsp is None and is_classifier(self.config))
+        if labels is not None:
+            name_classes(self.config, labels)
         self.methods = methods_of(self.scored_model, scoring)
         if prefix_token_id is not None and "causal" not in self.methods.values():
             raise UserError("prefix_token_id is for causal models; leave it out")
@@ -262,6 +269,11 @@ class StereoSetHF(HFLM):
         return [known[key] for key in keys]
 
     def _other_loglikelihoods(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
+        if "judge" in self.methods and "whole" not in self.methods:
+            raise UserError(
+                "this model is a classifier: it takes tasks that ask for a label of two texts (nli_fairness, "
+                "snli_accuracy) and no others"
+            )
         if self.nsp is not None or "whole" not in self.methods:
             raise UserError(
                 "this model has a next-sentence head only: it takes tasks that ask for the next sentence (StereoSet's "
@@ -287,7 +299,7 @@ class StereoSetHF(HFLM):
         return super().generate_until(requests, disable_tqdm=disable_tqdm)
 
     def _refuse_unless_left_to_right(self, what: str) -> None:
-        if self.is_masked or self.nsp is not None:
+        if self.is_masked or "whole" not in self.methods:
             raise UserError(f"{type(self.scored_model).__name__} cannot take tasks of {what}; choose others")
 
     # What results and caches must know

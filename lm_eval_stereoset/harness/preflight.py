@@ -12,7 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+<<<<<<< HEAD
 from lm_eval_stereoset.chat.orders import checked_count
+=======
+from lm_eval_stereoset.benchmarks import registered
+>>>>>>> main
 from lm_eval_stereoset.errors import UserError, missing_package
 
 logger = logging.getLogger(__name__)
@@ -20,7 +24,10 @@ logger = logging.getLogger(__name__)
 OURS = "stereoset-hf"
 HF_MODELS = ("hf", "hf-auto", "huggingface", OURS)
 LOST_HEAD = ("mt5", "umt5")  # configs that say "tied" though their checkpoints hold a head of its own
-METADATA = ("data", "orders")  # what our tasks understand
+METADATA = (
+    "data",
+    "orders",
+)  # what our tasks understand, besides the options of benchmarks whose examples are made
 
 
 def check(settings: Mapping[str, Any], benchmarks: tuple[str, ...]) -> None:
@@ -94,10 +101,12 @@ def check_metadata(metadata: Any) -> None:
     """Other tasks may have settings of their own, so unknown names are refused only if all tasks are ours."""
     if not isinstance(metadata, Mapping):
         return
-    if unknown := [key for key in metadata if key not in METADATA]:
+    known = [*METADATA, *(name for one in registered() if one.making for name in one.making.options)]
+    if unknown := [key for key in metadata if key not in known]:
         raise UserError(
-            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {' and '.join(METADATA)} only "
-            "(data=sample, or data=FOLDER; orders=1, 3 or 6 of the options in chat tasks)"
+            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {', '.join(known[:-1])} and {known[-1]} "
+            "only (data=sample, or data=FOLDER; orders=1, 3 or 6 of the options in chat tasks; phrases=33 in "
+            "nli_fairness)"
         )
     if "orders" in metadata:
         checked_count(metadata["orders"])
@@ -231,6 +240,11 @@ def refuse_config(config: Any) -> None:
         family = family_of(config)
     except UserError:
         return  # the harness may know an architecture that we do not
+    if family == "classifier":
+        raise UserError(
+            f"{architecture_name(config)} is a classifier, which the harness's `hf` cannot score; use --model "
+            "stereoset-hf"
+        )
     if family == "masked":
         raise UserError(
             f"{architecture_name(config)} is a masked language model, which the harness's `hf` cannot score; use "

@@ -16,7 +16,11 @@ from lm_eval.api import task as task_module
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_stereoset import benchmarks
+<<<<<<< HEAD
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
+=======
+from lm_eval_stereoset.benchmarks.declaration import Standouts
+>>>>>>> main
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import aggregation, chat_docs
@@ -33,8 +37,9 @@ from lm_eval_stereoset.harness.docs import (
     requests_of_doc,
 )
 from lm_eval_stereoset.harness.preflight import refuse_lost_start, refuse_unsuitable
-from lm_eval_stereoset.scoring.describe import PLAIN, Description
+from lm_eval_stereoset.scoring.describe import NO_NORMALISER, PLAIN, Description
 from lm_eval_stereoset.scoring.identity import versions
+from lm_eval_stereoset.scoring.questions import SUMMED
 
 logger = logging.getLogger(__name__)
 
@@ -56,17 +61,19 @@ def load_docs(
     data: str | None = None,
     provenance: dict[str, Any] | None = None,
     orders: Any = None,
-    **_: Any,
+    **more: Any,
 ) -> dict[str, Any]:
     """The task's `custom_dataset`. The harness passes the task's metadata, which holds --model_args too.
 
-    `orders`: in how many orders the options are shown, where the benchmark asks in words.
+    `orders`: in how many orders the options are shown, where the benchmark asks in words; `more`: other metadata, among
+    them the options of a benchmark whose examples are made.
 
     `provenance` is the dict of that name in the task's metadata: filling it here puts it into the results file. How
     many examples were used and how they were scored is added by the task, once the model is known.
     """
     from datasets import Dataset
 
+<<<<<<< HEAD
     about, docs = documents(benchmarks.find(benchmark), language, splits, data, orders)
     if provenance is not None:
         provenance.update(about)
@@ -79,6 +86,13 @@ def documents(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """What results record about the data, and the documents."""
     found = [store.load(benchmark, split, language, data) for split in splits]
+=======
+    declared = benchmarks.find(benchmark)
+    options = {
+        name: more[name] for name in (declared.making.options if declared.making else {}) if name in more
+    }
+    found = [store.load(declared, split, language, data, options) for split in splits]
+>>>>>>> main
     # Splits in turn, so that --limit keeps some of each.
     rounds = zip_longest(*(dataset.examples for dataset in found))
     examples = [e for of_each_split in rounds for e in of_each_split if e is not None]
@@ -114,7 +128,7 @@ class BenchmarkTask(ConfigurableTask):
         super().__init__(config={key: value for key, value in config.items() if key != "class"})
         self._metric_fn_list = dict.fromkeys(metrics)
         self._metric_fn_kwargs: dict[str, dict[str, Any]] = {name: {} for name in metrics}
-        self._aggregation_list = aggregations(self.benchmark, self.splits)
+        self._aggregation_list = aggregations(self.benchmark, self.splits, self._note_standouts)
         self._higher_is_better = higher_is_better
         put_main_metrics_first()
 
@@ -157,8 +171,10 @@ class BenchmarkTask(ConfigurableTask):
             for instance, n in zip(self.instances, counts, strict=True):
                 found[instance.doc["split"], instance.doc["id"]].append(divisor_of(instance, n))
             self.counts = dict(found)
+            units = {split: NO_NORMALISER if kind in SUMMED else unit for split, kind in kinds.items()}
             self.descriptions = {
-                split: self.benchmark.said(Description(PLAIN[kind], unit)) for split, kind in kinds.items()
+                split: self.benchmark.said(Description(PLAIN[kind], units[split]))
+                for split, kind in kinds.items()
             }
         self._describe()
 
@@ -212,6 +228,12 @@ class BenchmarkTask(ConfigurableTask):
         self.used = Counter(splits[i] for i in chosen)
         for part in self._provenance():
             part["used"] = self.used[part["split"]]
+
+    def _note_standouts(self, standouts: Standouts) -> None:
+        """Called once all answers are known, on the process that computes the metrics: the results file gets them."""
+        provenance = (self.config.metadata or {}).get("provenance")
+        if provenance is not None:
+            provenance["standouts"] = standouts.to_dict()
 
     def _kinds(self) -> dict[str, str]:
         """{split: the kind of question asked in it}, of the splits that are used."""

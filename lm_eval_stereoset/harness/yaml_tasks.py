@@ -100,7 +100,7 @@ def groups_of(benchmark: Benchmark) -> dict[str, tuple[str, list[str]]]:
     members = [benchmark.task_name(split, code) for split in chosen for code in benchmark.languages]
     found[benchmark.name] = (benchmark.title, members)
     # A benchmark in one language has a task of that name.
-    return {name: one for name, one in found.items() if one[1] != [name]}
+    return {name: one for name, one in found.items() if len(one[1]) > 1}
 
 
 def task_names(benchmark: Benchmark) -> list[str]:

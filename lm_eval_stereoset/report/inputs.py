@@ -1,7 +1,7 @@
 """From the arguments of the command to Runs: folders of the harness, prediction files, scores, samples."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -163,15 +163,25 @@ def _joined(texts: Iterable[str | None]) -> str | None:
     return " and ".join(sorted({text for text in texts if text})) or None
 
 
-def _load_once(benchmark: Benchmark, split: str, language: str, data: str | None) -> store.Dataset:
+def _load_once(
+    benchmark: Benchmark, split: str, language: str, data: str | None, options: Mapping[str, Any]
+) -> store.Dataset:
     """The texts are shared by all models."""
-    return _dataset(benchmark.name, split, language, data, store.data_folder())
+    chosen = tuple(sorted(store.checked_options(benchmark, options).items()))
+    return _dataset(benchmark.name, split, language, data, chosen, store.data_folder())
 
 
 @lru_cache(maxsize=256)
-def _dataset(benchmark: str, split: str, language: str, data: str | None, folder: Path) -> store.Dataset:
+def _dataset(
+    benchmark: str,
+    split: str,
+    language: str,
+    data: str | None,
+    options: tuple[tuple[str, int], ...],
+    folder: Path,
+) -> store.Dataset:
     """`folder` only tells data folders apart."""
-    return store.load(benchmarks.find(benchmark), split, language, data)
+    return store.load(benchmarks.find(benchmark), split, language, data, dict(options))
 
 
 def _samples_run(argument: Argument) -> Run:

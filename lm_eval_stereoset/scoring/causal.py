@@ -1,6 +1,7 @@
 """Left-to-right models (GPT-2, GPT-NeoX, Llama, Qwen, Mistral, BLOOM ...): probabilities of sentences.
 
 Kinds fill and whole: G over the tokens of the candidate sentence, G = geometric mean of probabilities (paper eq. 4).
+Kind judge: the summed log-likelihood of each answer behind the question in words.
 Kind follow: context A and candidate B are joined to F = A + " " + B; `case` says what of F is compared.
 
 The default puts the start token in front of all tokens, in one pass, and agrees with the log-likelihoods of the
@@ -73,7 +74,24 @@ def score_follow(
     return by_question(questions, scores)
 
 
-METHODS = {"fill": score_sentence, "whole": score_sentence, "follow": score_follow}
+def score_judge(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
+    """The log-likelihood of each answer behind the question in words: its sum, since answers are whole."""
+    asked = [question.context_of(candidate) for question, candidate in flat(questions)]
+    answers = [candidate.sentence for _, candidate in flat(questions)]
+    names = names_of(questions)
+    full = encode(tokenizer, [f"{a} {b}" for a, b in zip(asked, answers, strict=True)], False)
+    before = [len(ids) for ids in encode(tokenizer, asked, False)]
+    for ids, n, name in zip(full, before, names, strict=True):
+        if n >= len(ids):
+            raise UserError(f"{name}: no token of the answer is left behind its question")
+    texts = [Text(ids, n) for ids, n in zip(full, before, strict=True)]
+    logs = token_logs(model, tokenizer, texts, names, settings)
+    return by_question(questions, [CandidateScore(float(log.sum()), 1) for log in logs])
+
+
+METHODS = {"fill": score_sentence, "whole": score_sentence, "follow": score_follow, "judge": score_judge}
 
 Logs = np.ndarray | None  # log-probabilities of a text's tokens; None: not needed, and not computed
 

@@ -12,12 +12,14 @@ class Description(NamedTuple):
 
 NO_NORMALISER = "none"  # a single probability, not a sum over tokens
 
+ANSWER_IN_WORDS = "log-likelihood of the answer to a question in words"
 # Of any model of the harness that gives log-likelihoods.
 PLAIN = {
     "fill": "mean log-likelihood of the sentence",
     "follow": "mean log-likelihood of the candidate given the context",
     "whole": "mean log-likelihood of the sentence",
     "compare": "mean log-likelihood from the first differing word on; of the word behind a prompt its log-likelihood",
+    "judge": ANSWER_IN_WORDS,
 }
 
 CASES = {
@@ -70,6 +72,11 @@ def describe(family: str, kind: str, case: str, exact: bool, tokenizer: str) -> 
             "mean log-likelihood of the stretch that differs, filled into a gap",
             f"tokens of {tokenizer}, of the stretch only",
         ),
+        ("classifier", "judge"): (
+            "probability of the label, by the model's classification head",
+            NO_NORMALISER,
+        ),
+        ("causal", "judge"): (ANSWER_IN_WORDS, NO_NORMALISER),
     }[family, kind]
     published = exact and (family, kind) != ("seq2seq", "compare")  # which has no published program
     return Description(scoring + (", as in the authors' program" if published else ""), normaliser)

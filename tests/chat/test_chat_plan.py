@@ -64,7 +64,8 @@ def test_a_tokenizer_counts_with_the_chat_template(typed, tmp_path):
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]")
-    tokenizer.chat_template = "{% for m in messages %}user : {{ m.content }} {% endfor %}{% if add_generation_prompt %}bot :{% endif %}"
+    messages = "{% for m in messages %}user : {{ m.content }} {% endfor %}"
+    tokenizer.chat_template = messages + "{% if add_generation_prompt %}bot :{% endif %}"
     tokenizer.save_pretrained(tmp_path)
     _, out, _ = typed(
         f"{SERVICE},orders=1 --tasks stereoset_chat_intra_en --limit 1 --tokenizer {tmp_path} --json"

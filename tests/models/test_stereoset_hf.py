@@ -53,7 +53,7 @@ def test_the_results_record_how_was_scored(checkpoints, evaluate):
         "compare": "masked",
     }
     assert about["causal"]["stereoset"] | {"packages": None, "identity": None} == {
-        "scoring": dict.fromkeys(("fill", "follow", "whole", "compare"), "causal"),
+        "scoring": dict.fromkeys(("fill", "follow", "whole", "compare", "judge"), "causal"),
         "case": "d",
         "exact": True,
         "architecture": "GPT2LMHeadModel",

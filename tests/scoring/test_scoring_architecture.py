@@ -96,11 +96,20 @@ def test_a_missing_next_sentence_head_is_never_used(tmp_path):
 
 
 @pytest.mark.parametrize("scoring", ["auto", "masked"])
-@pytest.mark.parametrize("cls_name", ["BertModel", "BertForSequenceClassification"])
-def test_a_missing_masked_head_is_an_error(tmp_path, cls_name, scoring):
-    bert(cls_name, tmp_path)
+def test_a_missing_masked_head_is_an_error(tmp_path, scoring):
+    bert("BertModel", tmp_path)
     with pytest.raises(UserError, match=r"language-model head in its checkpoint \(cls.predictions.* random"):
         load(tmp_path, scoring)
+
+
+def test_a_classifier_judges_pairs_and_nothing_else(tmp_path):
+    bert("BertForSequenceClassification", tmp_path)
+    model, tokenizer = load(tmp_path)
+    assert methods_of(model) == {"judge": "classifier"}
+    with pytest.raises(UserError, match="cannot be asked to fill a gap in a sentence"):
+        score(model, tokenizer, INTRA)
+    with pytest.raises(UserError, match="scoring=masked does not go with"):
+        load(tmp_path, "masked")
 
 
 def test_a_checkpoint_with_a_next_sentence_head_only_takes_inter_only(tmp_path):
