@@ -90,7 +90,7 @@ def plan(
     progress: Callable[..., Any] = list,
 ) -> Planned:
     """`limit` as lm_eval's: a number of examples, or a share of them below 1."""
-    from lm_eval_stereoset.harness.task import documents
+    from lm_eval_stereoset.harness.documents import documents
 
     about, docs = documents(task.benchmark, task.language, task.splits, data, orders)
     used = docs[: number_of(limit, len(docs))]

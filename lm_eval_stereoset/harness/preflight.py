@@ -12,11 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-from lm_eval_stereoset.chat.orders import checked_count
-=======
 from lm_eval_stereoset.benchmarks import registered
->>>>>>> main
+from lm_eval_stereoset.chat.orders import checked_count
 from lm_eval_stereoset.errors import UserError, missing_package
 
 logger = logging.getLogger(__name__)

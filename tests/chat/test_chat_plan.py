@@ -71,7 +71,7 @@ def test_a_tokenizer_counts_with_the_chat_template(typed, tmp_path):
         f"{SERVICE},orders=1 --tasks stereoset_chat_intra_en --limit 1 --tokenizer {tmp_path} --json"
     )
     from lm_eval_stereoset import benchmarks
-    from lm_eval_stereoset.harness.task import documents
+    from lm_eval_stereoset.harness.documents import documents
 
     _, docs = documents(benchmarks.find("stereoset_chat"), "en", ["intra"], "sample", 1)
     assert json.loads(out)["tasks"][0]["tokens_in"] == len(docs[0]["prompts"][0].split()) + 4

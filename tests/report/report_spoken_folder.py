@@ -8,7 +8,7 @@ from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.harness import chat_docs
 from lm_eval_stereoset.harness.aggregation import aggregations, contributions_of_row
 from lm_eval_stereoset.harness.docs import example_of_doc
-from lm_eval_stereoset.harness.task import documents
+from lm_eval_stereoset.harness.documents import documents
 
 Personality = Callable[[dict, tuple[int, int, int]], str]  # (document, order) -> answer
 
