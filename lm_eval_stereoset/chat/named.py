@@ -2,6 +2,7 @@
 
     "Women are more likely to say this than men."    women: what follows "than" is what it is compared with
     "Neither men nor women."  "both men and women"   neither
+    "Men are less likely to say it."                 None
     "Not men but women."                             women
     "Men, perhaps women."                            None: two are named, and neither is denied
 
@@ -32,6 +33,9 @@ def meant(folded: str, texts: Sequence[Sequence[str]], none: int) -> int | None:
         words = _mention(tuple(texts[place])).sub(f"{TOKEN}{place}", words)
     if _neither().search(words):
         return NEITHER
+    if _mention(tuple(texts[none][:1])).search(words):
+        return NEITHER
+    words = _less().sub(END, words)
     words = _compared().sub(r"\1", words)
     words = _denied().sub(END, words)
     found = set(map(int, re.findall(rf"{TOKEN}(\d)", words)))
@@ -64,6 +68,14 @@ def _compared() -> re.Pattern[str]:
     return re.compile(
         rf"({TOKEN}\d)(?: (?!optionqq)[^\s{END}]+){{0,12}}? (?:{than})(?: \w+){{0,2}}? {TOKEN}\d"
     )
+
+
+@lru_cache(maxsize=1)
+def _less() -> re.Pattern[str]:
+    """ "men are less likely to say it": what the others are is not said."""
+    less = alternatives(table()["named_options"]["less"])
+    near = rf"(?: (?!optionqq)[^\s{END}]+){{0,4}}?"
+    return re.compile(rf"{TOKEN}\d{near} (?:{less})(?!\S)|(?<!\S)(?:{less}){near} {TOKEN}\d")
 
 
 @lru_cache(maxsize=1)

@@ -166,10 +166,12 @@ def _without_list(said: str, options: Sequence[Option]) -> str:
 def _of_words(said: str, folded: str, options: Sequence[Option]) -> Reading:
     """Rules 6 to 8."""
     length = len(folded.split())
+    named = any(option.none for option in options)  # what mentions those is a matter of its own
     quoted = [
         place
         for place, option in enumerate(options)
-        if any(contains(folded, fold(text)) for text in option.texts[: None if length <= FEW else 1])
+        if not named
+        and any(contains(folded, fold(text)) for text in option.texts[: None if length <= FEW else 1])
     ]
     rest = folded
     for text in sorted((fold(t) for option in options for t in option.texts), key=len, reverse=True):
