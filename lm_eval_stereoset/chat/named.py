@@ -28,7 +28,7 @@ def meant(folded: str, texts: Sequence[Sequence[str]], none: int) -> int | None:
     place of the option that means none of them.
     """
     named = [place for place in range(len(texts)) if place != none]
-    words = folded
+    words = folded.replace(TOKEN, " ")  # a text that holds the token itself
     for place in named:
         words = _mention(tuple(texts[place])).sub(f"{TOKEN}{place}", words)
     if _neither().search(words):

@@ -180,8 +180,8 @@ def _of_words(said: str, folded: str, options: Sequence[Option]) -> Reading:
     for kind, words in ((REFUSED, "refused"), (NEITHER, "neither")):
         if phrases(words).search(rest):
             return Reading(kind)
-        if kind == REFUSED and (found := _of_named(said, options)):
-            return found
+        if kind == REFUSED and (group := _of_named(said, options)):
+            return group
     letters = set(mark_letters(_without_list(said, options)).letters)
     if letters and _breaks_off_in_option(said, options):
         return Reading(UNREADABLE, why=CUT_OFF)

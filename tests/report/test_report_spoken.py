@@ -74,10 +74,7 @@ def test_likelihoods_and_answers_of_a_model_are_never_pooled_nor_in_one_table(pa
     # professions say the stereotype, religion the opposite, race each candidate once: 14 of 28 examples of each
     assert by_name["stereoset_chat"]["runs"][0]["values"]["overall"]["overall"]["ss"][0] == pytest.approx(50)
     pairs = [(c["a"], c["b"]) for c in by_name["stereoset_chat"]["comparisons"] if c["split"] == "overall"]
-    assert pairs == [
-        (0, 2),
-        (0, 1),
-    ]  # with the other model, and with itself in German; never with likelihoods
+    assert sorted(pairs) == [(0, 1), (0, 2)]  # itself in German, and the other model; never likelihoods
 
 
 def test_likelihoods_stand_beside_answers(page):
