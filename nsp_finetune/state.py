@@ -11,11 +11,11 @@ state.json             how far the learning rate schedule is, and the loss scale
 No random states: the order of the pairs and the dropout of each batch are seeded anew from the step's number.
 """
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lm_eval_stereoset.data.fields import is_finite
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, write_json
 
@@ -144,7 +144,7 @@ def _is_scaler(numbers: Any) -> bool:
         isinstance(numbers, dict)
         and set(numbers) == set(SCALER)
         and all(type(numbers[name]) is kind for name, kind in SCALER.items())
-        and all(math.isfinite(value) and value >= 0 for value in numbers.values())
+        and all(is_finite(value) and value >= 0 for value in numbers.values())
     )
 
 

@@ -206,7 +206,8 @@ class StereoSetHF(HFLM):
     # Answering
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple]:
-        questions = {i: question_of_request(request) for i, request in enumerate(requests)}
+        exact = self.settings.exact
+        questions = {i: question_of_request(request, exact) for i, request in enumerate(requests)}
         ours = {i: question for i, question in questions.items() if question is not None}
         others = [i for i, question in questions.items() if question is None]
         answers: dict[int, tuple] = {}
@@ -346,7 +347,7 @@ class StereoSetHF(HFLM):
         return super().get_model_info() | {"stereoset": about}
 
 
-def question_of_request(request: Instance) -> Question | None:
+def question_of_request(request: Instance, exact: bool = False) -> Question | None:
     """The question that a request asks; None for tasks that are not ours.
 
     It is answered from its document. A request that says more than the document (few-shot examples, a chat template, a
@@ -355,8 +356,9 @@ def question_of_request(request: Instance) -> Question | None:
     doc = request.doc
     if not is_ours(doc):
         return None
-    question = example_of_doc(doc, f"document {doc.get('id')}").question
-    expected = requests_of(question)[request.idx]
+    example = example_of_doc(doc, f"document {doc.get('id')}")
+    expected = requests_of(example.question)[request.idx]
+    question = (benchmark_of(doc).as_published(example) if exact else example).question
     if [text.strip() for text in request.args] != [text.strip() for text in expected]:
         raise UserError(
             f"example {question.id}: stereoset-hf scores {benchmark_of(doc).title} without instructions, few-shot "

@@ -53,7 +53,7 @@ class Service:
         return answers
 
     def create_payload(self, messages: Any, **options: Any) -> dict[str, Any]:
-        """Without an empty list of stop sequences, which some services refuse; `transformers serve` 5.23 answers 500."""
+        """Without an empty list of stop sequences, to which `transformers serve` (5.23) answers 500."""
         payload = self.payload(messages, **options)
         return {key: value for key, value in payload.items() if key not in STOPS or value}
 

@@ -84,7 +84,7 @@ class BenchmarkTask(ConfigurableTask):
         self.used: Counter[str] = Counter()  # examples of each split, on all processes together
         declared = config.get("dataset_kwargs") or {}
         self.benchmark = benchmark_of(declared)
-        self.splits = tuple(declared.get("splits") or self.benchmark.splits)
+        self.splits = tuple(declared.get("splits") or self.benchmark.pooled_splits)
         # The declaration says which metrics there are; a list in the YAML would repeat it.
         metrics = harness_metrics(self.benchmark, self.splits)
         higher_is_better = {
@@ -127,6 +127,7 @@ class BenchmarkTask(ConfigurableTask):
         """Takes from the model what its answers will mean; to be called by those who do not use `lm_eval.evaluate`."""
         refuse_unsuitable(lm)
         kinds = self._kinds()
+        self._refuse_unsuitable_splits(lm, kinds)
         if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
             described = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
             self.descriptions = {split: self.benchmark.said(one) for split, one in described.items()}
@@ -143,6 +144,12 @@ class BenchmarkTask(ConfigurableTask):
                 for split, kind in kinds.items()
             }
         self._describe()
+
+    def _refuse_unsuitable_splits(self, lm: Any, kinds: dict[str, str]) -> None:
+        for split, kind in kinds.items():
+            family = lm.methods.get(kind) if hasattr(lm, "methods") else getattr(lm, "backend", "causal")
+            if why := self.benchmark.unsuitable(split, str(family)):
+                raise UserError(f"{self.config.task}: {why}")
 
     def _describe(self) -> None:
         """Writes how examples are scored into what the results file will hold."""

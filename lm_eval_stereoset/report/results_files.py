@@ -148,7 +148,7 @@ def named(task: str) -> TaskName | None:
 def _patterns(benchmark: Benchmark) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
     """Names of a benchmark's tasks: stereoset_intra_(language) …"""
     found = [(split, (split,)) for split in benchmark.splits] + (
-        [(None, benchmark.splits)] if benchmark.pools else []
+        [(None, benchmark.pooled_splits)] if benchmark.pools else []
     )
     languages = (PLACEHOLDER, benchmark.languages[0])  # the second is not named where it is the only one
     names = {
