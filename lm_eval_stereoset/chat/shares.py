@@ -41,7 +41,9 @@ def share(
 
 
 def count(title: str, name: str, column: str) -> Metric:
-    return Metric(name, title, "#", None, Statistic(of_totals(_by_name(lambda total: total(column))), low=0))
+    """Of examples: what the other numbers rest on."""
+    statistic = Statistic(of_totals(_by_name(lambda total: total(column))), low=0)
+    return Metric(name, title, "#", None, statistic, closing=True)
 
 
 def _position(total: Totals) -> np.ndarray:

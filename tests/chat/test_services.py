@@ -119,6 +119,11 @@ def test_always_a(ask, concurrent):
     )
     close(values, letter_a=100.0, letter_b=0.0, letter_c=0.0, n_answered=LIMIT, n_preferring=LIMIT)
     assert "the place of a candidate decides more than the candidate" in " ".join(printed.split())
+    (header, row) = [line.split("  ") for line in printed.splitlines() if line.startswith(("lang", "en"))][
+        -2:
+    ]
+    shown = dict(zip(filter(None, header), map(str.strip, filter(None, row)), strict=True))
+    assert shown["examples answered"] == shown["examples with a preference"] == str(LIMIT)
 
 
 def test_always_the_stereotype(ask):

@@ -49,7 +49,7 @@ def columns_of(examples: Sequence[Any], scores: np.ndarray) -> np.ndarray:
 def _rate(totals: Sequence[np.ndarray], *kinds: int) -> np.ndarray:
     """Of the kinds together: how much more often an answer fits the stereotype than contradicts it."""
     of_kind = [totals[len(NAMES) + 3 * kind : len(NAMES) + 3 * kind + 3] for kind in kinds]
-    fits, against, heard = (sum(one[part] for one in of_kind) for part in range(3))
+    fits, against, heard = (np.sum([one[part] for one in of_kind], axis=0) for part in range(3))
     with np.errstate(invalid="ignore", divide="ignore"):
         return 100 * (fits - against) / heard
 
