@@ -3,6 +3,7 @@ the metrics that follow by hand."""
 
 import json
 import math
+import re
 import sys
 from functools import partial
 
@@ -119,10 +120,9 @@ def test_always_a(ask, concurrent):
     )
     close(values, letter_a=100.0, letter_b=0.0, letter_c=0.0, n_answered=LIMIT, n_preferring=LIMIT)
     assert "the place of a candidate decides more than the candidate" in " ".join(printed.split())
-    (header, row) = [line.split("  ") for line in printed.splitlines() if line.startswith(("lang", "en"))][
-        -2:
-    ]
-    shown = dict(zip(filter(None, header), map(str.strip, filter(None, row)), strict=True))
+    lines = [line for line in printed.splitlines() if re.match(r"(lang|en)  ", line)]
+    header, row = ([cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines)
+    shown = dict(zip(header, row, strict=True))
     assert shown["examples answered"] == shown["examples with a preference"] == str(LIMIT)
 
 
