@@ -15,7 +15,7 @@ from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
 from lm_eval_stereoset.scoring.nsp_model import NSPModel
 from nsp_finetune.batches import batches_by_length, model_inputs
-from nsp_finetune.data import tokenise
+from nsp_finetune.data import token_table
 
 if TYPE_CHECKING:
     import torch
@@ -35,9 +35,13 @@ class Accuracy:
     loss: float = math.nan
 
     def __str__(self) -> str:
+        return self.in_words("articles")
+
+    def in_words(self, clusters: str) -> str:
+        """`clusters`: what pairs of one source are of."""
         interval = f"95 % interval {100 * self.low:.2f} to {100 * self.high:.2f}"
         silent = f"; {100 * self.no_answer:.2f} % answered neither 0 nor 1" if self.no_answer else ""
-        counted = f"{self.pairs} pairs of {self.articles} articles{silent}"
+        counted = f"{self.pairs} pairs of {self.articles} {clusters}{silent}"
         return f"{100 * self.accuracy:.2f} % ({interval}; {counted})"
 
 
@@ -138,6 +142,6 @@ def evaluate(
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model: NSPModel = load_nsp_model(folder, device=device)
-    tokens = tokenise(model, pairs, split, cache, max_examples)
+    tokens = token_table(model, pairs, split, cache, max_examples)
     result = answers(model, model.collate, tokens, batch_size, device, progress=True)
     return {name: asdict(value) for name, value in by_language(result, tokens).items()}

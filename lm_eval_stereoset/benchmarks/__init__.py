@@ -14,6 +14,7 @@ MODULES = {
     "eurogest": "lm_eval_stereoset.benchmarks.gest.declared_eurogest",
     "gest_chat": "lm_eval_stereoset.benchmarks.gest_chat.declared",
     "nli": "lm_eval_stereoset.benchmarks.nli.declared",
+    "snli": "lm_eval_stereoset.benchmarks.snli.declared",
 }
 _REGISTERED: dict[str, Benchmark] = {}
 

@@ -26,6 +26,7 @@ from lm_eval_stereoset.files import read_json, read_text, write_json
 
 HEAD = (
     "benchmark", "language", "model", "data", "data_folder", "data_version", "options", "scoring", "limit", "identity",
+    "matrix_products",
 )  # fmt: skip
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 

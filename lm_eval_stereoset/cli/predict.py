@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
-# Of a head: they name places of checkpoint and data, which may be moved; identity and checksums do not.
-NAMES = ("model", "scoring", "data_folder")
+# Of a head, what a run may go on with though it differs: the places of checkpoint and data, which may be moved
+# (identity and checksums do not), and how matrices were multiplied, which only the last bits of a score depend on.
+MAY_DIFFER = ("model", "scoring", "data_folder", "matrix_products")
 
 
 class Scorer(NamedTuple):
@@ -195,7 +196,7 @@ def predict(
     methods, model, tokenizer, settings = scorer
     examples = {split: dataset.examples[: args.limit] for split, dataset in data.items()}
     parts = parts_of(examples, AT_ONCE)
-    notes.begin({key: value for key, value in head.items() if key not in NAMES}, parts)
+    notes.begin({key: value for key, value in head.items() if key not in MAY_DIFFER}, parts)
     with Progress(sum(map(len, examples.values())), shown=not args.quiet) as progress:
         settings = replace(settings, progress=progress)
         for part in parts:
@@ -233,6 +234,7 @@ def useless(benchmark: Any, scored: "ScoredRows") -> str | None:
 def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Dataset"]) -> dict[str, Any]:
     """All that the predictions depend on: the head of the file, and the same for a run that goes on."""
     from lm_eval_stereoset.benchmarks import find
+    from lm_eval_stereoset.scoring.cpu_linear import library_of
     from lm_eval_stereoset.scoring.describe import describe
     from lm_eval_stereoset.scoring.identity import identity_of
 
@@ -254,6 +256,7 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
             for split, kind in kinds.items()
         },
         "identity": identity_of(model, tokenizer, settings).to_dict(),
+        "matrix_products": library_of(model.device),
     }
     if args.data and args.data not in ("sample", args.benchmark):
         head["data_folder"] = str(Path(args.data).expanduser().resolve())
@@ -288,7 +291,7 @@ def refuse_unknown_output(output: Path) -> None:
 def is_finished(output: Path, head: Mapping[str, Any]) -> bool:
     """Whether the file holds these very predictions; those of another run are not replaced unasked."""
     found = _head_in(output) if output.exists() else {}
-    keys = [key for key in dict.fromkeys([*head, *found]) if key not in NAMES]
+    keys = [key for key in dict.fromkeys([*head, *found]) if key not in MAY_DIFFER]
     unlike = [key for key in keys if found and found.get(key) != head.get(key)]
     if unlike:
         raise UserError(

@@ -83,7 +83,7 @@ def main(argv: Sequence[str]) -> None:
         if args.output:  # before printing: `| head` may end that early
             save(Path(args.output), table, scored)
     finally:
-        notes = [note_of(fields) for fields in scored.about]
+        notes = [scoring_note(fields) for fields in scored.about]
         print(score_tables.to_text(scored.benchmark, table, notes))
         for line in standouts_of(scored):
             print(line)
@@ -113,7 +113,7 @@ def save(output: Path, table: "Table", scored: ScoredFile) -> None:
     if output.suffix == ".json":
         write_json(output, summary_of(table, scored) | score_tables.to_json(table))
     else:
-        notes = [note_of(fields) for fields in scored.about]
+        notes = [scoring_note(fields) for fields in scored.about]
         markdown = score_tables.to_markdown
         text = (
             score_tables.to_csv(table)
@@ -193,7 +193,7 @@ def warn_if_useless(scored: ScoredFile) -> None:
             logger.warning("%s: %s. Such scores mean NOTHING", split, complaint)
 
 
-def note_of(fields: dict[str, Any]) -> str:
+def scoring_note(fields: dict[str, Any]) -> str:
     """One line below the table about a split."""
     kind = "" if "sha256" in fields else "samples, "
     origin = " ".join(fields[key] for key in ("data", "version") if key in fields)

@@ -15,9 +15,9 @@ from pathlib import Path
 def make_parser() -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         prog="stereoset tasks",
-        usage='lm_eval … --include_path "$(stereoset tasks)"',
         description="Prints the folder in which lm_eval finds our tasks, those of added languages among them. `stereoset "
         "run` needs no include path, nor does lm_eval for the built-in tasks where the package was installed from a wheel.",
+        epilog='lm_eval --tasks stereoset_de … --include_path "$(stereoset tasks)"',
     )
 
 

@@ -55,18 +55,18 @@ def harness_metrics(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Ha
     return {one.name: one for one in found}
 
 
-def contributions(
+def items_of(
     benchmark: Benchmark, splits: Sequence[str], example: Any, scores: Sequence[float]
 ) -> dict[str, Item | None]:
     """{metric: what the example adds to it}, None where the example is not in the metric's subset."""
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"example {example.id}: the model's answer is not a finite number: {list(scores)}")
-    return contributions_of_row(
+    return items_of_row(
         benchmark, splits, example, benchmark.by_label(example, benchmark.of_logarithms(scores))
     )
 
 
-def contributions_of_row(
+def items_of_row(
     benchmark: Benchmark, splits: Sequence[str], example: Any, row: Sequence[float]
 ) -> dict[str, Item | None]:
     """`row`: scores in the order of the benchmark's labels, or what answers in words add up to."""

@@ -34,6 +34,7 @@ from lm_eval_stereoset.scoring.architecture import (
 )
 from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one_line
 from lm_eval_stereoset.scoring.classifier import name_classes
+from lm_eval_stereoset.scoring.cpu_linear import library_of
 from lm_eval_stereoset.scoring.describe import Description, describe
 from lm_eval_stereoset.scoring.identity import Identity, identity_of, versions
 from lm_eval_stereoset.scoring.loading import (
@@ -42,6 +43,7 @@ from lm_eval_stereoset.scoring.loading import (
     keep_untied,
     load_checked,
     local_folder,
+    named_by_place,
     refuse_labels,
     refuse_language_model_scoring,
     refuse_other_tokenizer,
@@ -174,6 +176,8 @@ class StereoSetHF(HFLM):
                     if options.get(key) is not None}  # fmt: skip
             tokenizer = one_line(name, lambda: named.from_pretrained(name, **kept))
         one_line(str(name), lambda: parent(pretrained, tokenizer, **options))
+        if not tokenizer or self.tokenizer_class:
+            named_by_place(self.tokenizer, options.get("subfolder"))
 
     def _create_model(self, pretrained: str, **options: Any) -> None:
         if getattr(self.config, CONFIG_KEY, None) is not None:
@@ -342,6 +346,7 @@ class StereoSetHF(HFLM):
 
     def get_model_info(self) -> dict[str, Any]:
         about = self.describe_scoring() | {"packages": versions(), "identity": self.identity().to_dict()}
+        about["matrix_products"] = library_of(self.device)
         if self.cut:
             about["pairs cut to the model's positions"] = self.cut
         return super().get_model_info() | {"stereoset": about}

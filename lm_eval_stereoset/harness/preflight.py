@@ -98,6 +98,8 @@ def check_metadata(metadata: Any) -> None:
     """Other tasks may have settings of their own, so unknown names are refused only if all tasks are ours."""
     if not isinstance(metadata, Mapping):
         return
+    if set(metadata) <= set(METADATA):
+        return
     known = [*METADATA, *(name for one in registered() if one.making for name in one.making.options)]
     if unknown := [key for key in metadata if key not in known]:
         raise UserError(

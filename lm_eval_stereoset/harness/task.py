@@ -18,7 +18,7 @@ from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Standouts
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import aggregation
-from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
+from lm_eval_stereoset.harness.aggregation import aggregations, harness_metrics, items_of
 from lm_eval_stereoset.harness.answers import candidate_scores, count, own_count
 from lm_eval_stereoset.harness.bends import asking_model, put_main_metrics_first, replaced
 from lm_eval_stereoset.harness.docs import (
@@ -192,7 +192,7 @@ class BenchmarkTask(ConfigurableTask):
         if "bypass" in self._metric_fn_list:  # --predict_only: answers are logged, nothing is computed
             return super().process_results(doc, results)
         example = example_of_doc(doc, f"document {doc.get('id')}")
-        return contributions(self.benchmark, self.splits, example, candidate_scores(doc, results))
+        return items_of(self.benchmark, self.splits, example, candidate_scores(doc, results))
 
     def _note_use(self, limit: int | None, samples: list[int] | None) -> None:
         """Of two processes one may see a single split only; what is recorded must not depend on that."""

@@ -5,6 +5,7 @@ import json
 import math
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -64,7 +65,10 @@ def ask(service, tmp_path, monkeypatch, capsys):
                 *more,
             ),
         ]
-        code = main(arguments)
+        with ThreadPoolExecutor(
+            1
+        ) as thread:  # the client starts an event loop; a browser's may be running in this one
+            code = thread.submit(main, arguments).result()
         printed = capsys.readouterr()
         found = sorted((tmp_path / "out").rglob("results_*.json"))
         values = {}

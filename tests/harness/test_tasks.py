@@ -14,7 +14,7 @@ from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOS
 from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, SPLITS, Example
 from lm_eval_stereoset.benchmarks.stereoset.example import Candidate as StereoSetCandidate
 from lm_eval_stereoset.harness import aggregation, docs
-from lm_eval_stereoset.harness.aggregation import aggregate, contributions, harness_metrics
+from lm_eval_stereoset.harness.aggregation import aggregate, harness_metrics, items_of
 from lm_eval_stereoset.harness.answers import candidate_scores
 from lm_eval_stereoset.harness.bends import tasks_found
 from lm_eval_stereoset.harness.paths import include_paths, task_folder
@@ -122,7 +122,7 @@ def process_results(answers, counts=(2, 4, 5)):
     candidates = tuple(StereoSetCandidate(label, label, f"A {label}.", label) for label in labels)
     example = Example("x", "Norwegen", "Norway", "race", "A BLANK.", candidates)
     scores = candidate_scores({"counts": list(counts)}, answers)
-    return contributions(STEREOSET, ("intra",), example, scores)
+    return items_of(STEREOSET, ("intra",), example, scores)
 
 
 def aggregated(name, items):

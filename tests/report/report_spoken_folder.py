@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.harness import chat_docs
-from lm_eval_stereoset.harness.aggregation import aggregations, contributions_of_row
+from lm_eval_stereoset.harness.aggregation import aggregations, items_of_row
 from lm_eval_stereoset.harness.docs import example_of_doc
 from lm_eval_stereoset.harness.documents import documents
 
@@ -43,7 +43,7 @@ def write_spoken(
         answers = [personality(doc, tuple(order)) for order in doc["orders"]]
         example = example_of_doc(doc, "written")
         found = chat_docs.said(declared, example, doc, answers, "written")
-        items.append(contributions_of_row(declared, splits, example, found.tally.row))
+        items.append(items_of_row(declared, splits, example, found.tally.row))
         lines.append(json.dumps({"doc_id": len(lines), "doc": doc, "filtered_resps": answers}))
     values = {
         f"{name},none": aggregate([item[name] for item in items])
