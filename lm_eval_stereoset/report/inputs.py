@@ -74,7 +74,9 @@ def _find_predictions(folder: Path) -> list[Path]:
         for path in found
         if any(start in results_files.first_bytes(path, 200) for start in starts) or _is_other(path)
     ]
-    named = [one.parse_name for one in formats if one.parse_text]  # files of text say by their name what they are
+    named = [
+        one.parse_name for one in formats if one.parse_text
+    ]  # files of text say by their name what they are
     texts = sorted(path for path in folder.glob("*.txt") if any(parse(path.stem) for parse in named))
     return [*(path for path in likely if not _is_about(path)), *filter(os.path.isfile, texts)]
 
@@ -188,7 +190,9 @@ def _joined(runs: Sequence[Run]) -> list[Run]:
 
 def _together(group: list[Run]) -> list[Run]:
     splits = [split for run in group for split in run.parts or {}]
-    if len(group) == 1 or len(set(splits)) < len(splits):  # the latter are told apart, or refused, as they are
+    if len(group) == 1 or len(set(splits)) < len(
+        splits
+    ):  # the latter are told apart, or refused, as they are
         return group
     first, *others = group
     parts = {split: scored for run in group for split, scored in (run.parts or {}).items()}

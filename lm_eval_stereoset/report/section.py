@@ -53,7 +53,9 @@ def _declared(benchmark: Benchmark) -> dict[str, Any]:
         "groups": (OVERALL, *benchmark.groups),
         "groupName": benchmark.group,
         "clusterName": benchmark.cluster,
-        "metrics": [_metric(metric) | {"inPanel": metric.name in extras.in_panels} for metric in benchmark.metrics],
+        "metrics": [
+            _metric(metric) | {"inPanel": metric.name in extras.in_panels} for metric in benchmark.metrics
+        ],
         "rankedBy": benchmark.ranking.name,
         "intro": extras.intro or benchmark.legend,
         "method": extras.method,

@@ -17,6 +17,7 @@ from lm_eval_stereoset.benchmarks.gest.stereotypes import GENDERS
 if TYPE_CHECKING:
     from lm_eval_stereoset.report.extras import Extras
 
+
 def shown() -> "Extras":
     """Imported by reports only."""
     from lm_eval_stereoset.benchmarks.gest.shown import SHOWN_EUROGEST

@@ -14,6 +14,7 @@ from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.study import Study, language_name
 
 WOMEN, MEN = "#7b3294", "#1b7837"  # stereotypes about women, about men: told apart by everybody
+MOST_ACROSS = 12  # columns of heat maps side by side
 FEW = 3  # results whose ranks are shown with their intervals
 
 
@@ -47,15 +48,19 @@ def _heat(kind: Kind, study: Study, split: str) -> Any:
     values = [np.column_stack([kind.values(run, split) for run in runs]) for _, runs, _ in blocks]
     reach = max(float(np.nanmax(np.abs(block - kind.middle))) for block in values) or 1.0
     longest = max(len(label) for _, _, labels in blocks for label in labels)
-    width, height = 2.6 + 0.52 * max(block.shape[1] for block in values), 3.4 + 0.055 * min(longest, 40)
+    widest = max(block.shape[1] for block in values)
+    across = min(len(blocks), max(1, MOST_ACROSS // widest))
+    down = math.ceil(len(blocks) / across)
+    width, height = 1.4 + 0.52 * widest, 3.4 + 0.055 * min(longest, 40)
     figure, grid = pyplot.subplots(
-        len(blocks), 1, figsize=(width, height * len(blocks)), squeeze=False, layout="constrained"
+        down, across, figsize=(1.2 + across * width, height * down), squeeze=False, layout="constrained"
     )
-    for axes, (title, _, labels), block in zip(grid.flat, blocks, values, strict=True):
+    for axes, (title, _, labels), block in zip(grid.flat, blocks, values, strict=False):
         image = _heat_block(axes, block, labels, kind.middle, reach)
-        if title:
-            axes.set_title(plain(title), loc="left")
-    bar = figure.colorbar(image, ax=list(grid.flat), shrink=min(0.6, 2.4 / height), aspect=25)
+        axes.set_title(plain(title), loc="left")
+    for axes in grid.flat[len(blocks) :]:
+        axes.set_visible(False)
+    bar = figure.colorbar(image, ax=list(grid.flat), shrink=min(0.6, 1 / down), aspect=25)
     bar.set_label(f"more feminine     {kind.one}     more masculine", fontsize=7)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=7)
@@ -120,7 +125,7 @@ def _ranks(kind: Kind, study: Study, split: str) -> Any:
     axes.grid(axis="x", color="#e4e7eb")
     axes.set_axisbelow(True)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"feminine rank: 1 has the lowest {kind.one}, the least masculine; 16 the highest")
+    axes.set_xlabel(f"feminine rank: 1 has the lowest {kind.ranked}, the least masculine; 16 the highest")
     for y, text, shade in ((3, "about women", WOMEN), (11, "about men", MEN)):
         axes.annotate(text, (1, y), (4, 0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
                       rotation=270, va="center", color=shade, fontsize=8.5, annotation_clip=False)  # fmt: skip
@@ -186,7 +191,9 @@ def _means(kind: Kind, study: Study, split: str) -> Any:
     metric = study.benchmark.metric(kind.rate)
     left.axvline(kind.middle, color="black", linewidth=0.9, linestyle="--", zorder=1)
     right.axvline(metric.ideal or 0.0, color="black", linewidth=0.9, linestyle="--", zorder=1)
-    left.set_yticks(range(len(rows)), [plain(row.model if isinstance(row, Run) else row) for row in rows], fontsize=8)
+    left.set_yticks(
+        range(len(rows)), [plain(row.model if isinstance(row, Run) else row) for row in rows], fontsize=8
+    )
     for row, label in zip(rows, left.get_yticklabels(), strict=True):
         label.set_fontweight("normal" if isinstance(row, Run) else "bold")
     left.set_ylim(len(rows) - 0.4, -0.6)
@@ -195,6 +202,7 @@ def _means(kind: Kind, study: Study, split: str) -> Any:
         axes.tick_params(axis="y", length=0)
         axes.tick_params(axis="x", labelsize=8)
         axes.grid(axis="x", color="#e4e7eb")
+        axes.set_axisbelow(True)
         axes.spines["left"].set_visible(False)
     _key_of_means(left, kind)
     return figure

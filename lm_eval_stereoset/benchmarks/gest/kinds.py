@@ -23,6 +23,7 @@ class Kind:
     rate: str  # how far men's are above women's
     middle: float  # of `one`: neither gender is preferred
     what: str  # on axes: what `one` says
+    ranked: str  # what the ranks are of
     undefined: str  # why a stereotype has no number
 
     @property
@@ -47,8 +48,10 @@ def _numbered(name: str) -> tuple[str, ...]:
 
 
 TOO_FEW = "fewer than 10 examples"
-GEST = Kind("q", "q_f", "q_m", "g_s", 0.0, "mean log10 p(masculine) - log10 p(feminine)", TOO_FEW)
-EUROGEST = Kind("r", "r_f", "r_m", "g_s_ratio", 0.5, "mean p(masculine) / (p(masculine) + p(feminine))", TOO_FEW)
+GEST = Kind("q", "q_f", "q_m", "g_s", 0.0, "mean log10 p(masculine) - log10 p(feminine)", "q", TOO_FEW)
+EUROGEST = Kind(
+    "r", "r_f", "r_m", "g_s_ratio", 0.5, "mean p(masculine) / (p(masculine) + p(feminine))", "q", TOO_FEW
+)
 TRANSLATION = Kind(
-    "p", "p_f", "p_m", "f_s", 0.5, "share of masculine translations", "no translation shows a gender"
+    "p", "p_f", "p_m", "f_s", 0.5, "share of masculine translations", "p", "no translation shows a gender"
 )

@@ -17,7 +17,7 @@ A stereotype with fewer than ten examples has no q and no r (NaN), and without o
 
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -183,7 +183,9 @@ Q = (
     *_by_stereotype("q", "q", SCORE, -np.inf, np.inf),
 )
 RANKS = tuple(
-    _number(f"feminine_rank_{i}", f"rank {i} {NAMES[i - 1]}", feminine_rank(i), 1, len(NAMES))
+    replace(
+        _number(f"feminine_rank_{i}", f"rank {i} {NAMES[i - 1]}", feminine_rank(i), 1, len(NAMES)), unit="#"
+    )
     for i in NUMBERS
 )
 TIES = Metric("ties", "ties", "%", None, Statistic(_share(SAME), low=0, high=100))

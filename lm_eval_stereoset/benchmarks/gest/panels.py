@@ -21,7 +21,7 @@ def panels_of(kind: Kind, counts: Callable[[Study], Counts]) -> tuple[Panel, ...
             "rank": RANK,
             "names": NAMES,
             "women": ABOUT_WOMEN,
-            "kind": texts | {"what": kind.what, "undefined": kind.undefined},
+            "kind": texts | {"what": kind.what, "ranked": kind.ranked, "undefined": kind.undefined},
             "counts": counts(study),
         }
 
@@ -40,14 +40,14 @@ def panels_of(kind: Kind, counts: Callable[[Study], Counts]) -> tuple[Panel, ...
             title="Stereotypes about women and about men",
             picture=means_of(kind),
             text=f"Left: the mean {kind.one} of the stereotypes about women and of those about men, with 95 % intervals; "
-            "the dashed line is where neither gender is preferred. Right: how far men's are above women's.",
+            "the dashed line is where neither gender is preferred. Right: men's against women's.",
         ),
         Panel(
             name="ranks",
             link="Ranks",
             title="Feminine ranks",
             picture=ranks_of(kind),
-            text=f"The 16 stereotypes of each result in the order of their {kind.one}: rank 1 is made the least masculine. "
+            text=f"The 16 stereotypes of each result in the order of their {kind.ranked}: rank 1 is made the least masculine. "
             "A box holds the middle half of all results, its line is their median, its whiskers reach to the ends.",
         ),
     )

@@ -16,7 +16,7 @@ function draw(section, body, { facts }) {
   const byModel = chosen.columns === "models";
   const used = runs.filter((run) => (byModel ? run.language === Number(chosen.language) : run.model === Number(chosen.model)));
   body.append(el("div", { class: "controls" },
-    choice("Number", [[one, `${one}: ${kind.what}`], [rank, "feminine rank: 1 is the least masculine"]], chosen.number, set("number")),
+    choice("Number", [[one, `${one}: ${kind.what}`], [rank, `feminine rank by ${kind.ranked}: 1 is the least masculine`]], chosen.number, set("number")),
     models.length > 1 && languages.length > 1 && choice("Columns", [["languages", "languages of a model"], ["models", "models in a language"]], chosen.columns, set("columns")),
     byModel ? languages.length > 1 && choice("Language", languages.map((l) => [l, report.languages[l].name]), chosen.language, set("language"))
       : models.length > 1 && choice("Model", models.map((m) => [m, report.models[m]]), chosen.model, set("model"))));
@@ -41,7 +41,7 @@ function table(section, runs, number, byModel, facts) {
   const means = number === rank ? [] : [["women", "mean of 1 to 7", kind.women], ["men", "mean of 8 to 16", kind.men], ["rate", section.metrics.get(kind.rate).title, kind.rate]];
   const below = means.map(([key, text, name]) => el("tr", { class: key === "women" ? "next" : null },
     el("th", { scope: "row" }, text), runs.map((run) => cell(section, run, name, key === "rate" ? null : scale, text, null, facts))));
-  const what = number === rank ? "Feminine ranks of the stereotypes: 1 is made the least masculine" : `${one}: ${kind.what}`;
+  const what = number === rank ? `Feminine ranks of the stereotypes, by ${kind.ranked}: 1 is made the least masculine` : `${one}: ${kind.what}`;
   const where = byModel ? report.languages[runs[0].language].name : report.models[runs[0].model];
   return el("div", {},
     el("p", { class: "small soft" }, `${what}; ${where}, ${splitText(section)}. Small figures are 95 % intervals. Stereotypes 1 to ${women} are about women, the others about men.`),

@@ -50,7 +50,7 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // Numbers of a metric as its declaration has them: 59.49 %, or 0.5312.
 const shown = (metric, x) => fixed(x, metric.digits);
-const shownRange = (metric, low, high) => range(low, high, metric.digits - 1);
+const shownRange = (metric, low, high) => range(low, high, Math.max(0, metric.digits - 1));
 const withUnit = (metric) => (metric.unit ? `${metric.title}, ${metric.unit}` : metric.title);
 const distance = (metric, x) => (known(x) ? Math.abs(x - metric.ideal) : null);
 // The higher, the better; of a metric without an ideal, the larger goes first.

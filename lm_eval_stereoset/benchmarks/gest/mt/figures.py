@@ -12,7 +12,9 @@ from lm_eval_stereoset.report.study import Study
 def rates(study: Study, split: str) -> Any:
     from matplotlib import pyplot
 
-    runs = [run for run in study.runs if not math.isnan(run.overall(split, "f_s") + run.overall(split, "f_m"))]
+    runs = [
+        run for run in study.runs if not math.isnan(run.overall(split, "f_s") + run.overall(split, "f_m"))
+    ]
     if not runs:
         return None
     figure, axes = pyplot.subplots(figsize=(6.6, 4.4), layout="constrained")

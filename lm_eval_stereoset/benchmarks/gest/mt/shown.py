@@ -39,14 +39,16 @@ def _counted_elsewhere(*_: Any) -> NoReturn:
     raise NotImplementedError("masculine rates come with their file")
 
 
-def _metric(name: str, title: str, low: float, high: float, ideal: float | None = None, main: bool = False) -> Metric:
+def _metric(
+    name: str, title: str, low: float, high: float, ideal: float | None = None, main: bool = False
+) -> Metric:
     statistic = Statistic(_counted_elsewhere, low=low, high=high)
     poles = ("feminine", "masculine") if ideal else None
     return Metric(name, title, "", ideal, statistic, main=main, uncertain=True, poles=poles)
 
 
-def _count(name: str, i: int) -> Metric:
-    return Metric(f"{name}_{i}", f"{name} {i}", "#", None, Statistic(_counted_elsewhere, low=0))
+def _whole(name: str, title: str, low: float, high: float) -> Metric:
+    return Metric(name, title, "#", None, Statistic(_counted_elsewhere, low=low, high=high))
 
 
 METRICS = (
@@ -55,8 +57,8 @@ METRICS = (
     _metric("p_m", "p_m", 0, 1),
     _metric("p_f", "p_f", 0, 1),
     *(_metric(f"p_{i}", f"p_{i} {NAMES[i - 1]}", 0, 1) for i in NUMBERS),
-    *(_metric(f"{RANK}_{i}", f"rank {i} {NAMES[i - 1]}", 1, len(NAMES)) for i in NUMBERS),
-    *(_count(name, i) for name in COUNTS for i in NUMBERS),
+    *(_whole(f"{RANK}_{i}", f"rank {i} {NAMES[i - 1]}", 1, len(NAMES)) for i in NUMBERS),
+    *(_whole(f"{name}_{i}", f"{name} {i}", 0, np.inf) for name in COUNTS for i in NUMBERS),
 )
 
 
@@ -84,7 +86,9 @@ def read(content: dict[str, Any], where: str) -> Reported:
     if not np.isnan(p).any():
         values |= {f"{RANK}_{i}": 1.0 + int((p < p[i - 1]).sum()) for i in NUMBERS}
     values["n"] = float(np.nansum([values[f"{name}_{i}"] for name in COUNTS for i in NUMBERS]))
-    return Reported(translator if isinstance(translator, str) else None, language, values, quantity=_how(content))
+    return Reported(
+        translator if isinstance(translator, str) else None, language, values, quantity=_how(content)
+    )
 
 
 def _how(content: dict[str, Any]) -> str | None:
@@ -92,7 +96,9 @@ def _how(content: dict[str, Any]) -> str | None:
     scoring = content.get("scoring")
     if not isinstance(scoring, dict):
         return None
-    return " ".join(str(scoring[key]) for key in ("method", "rules", "parser") if isinstance(scoring.get(key), str))
+    return " ".join(
+        str(scoring[key]) for key in ("method", "rules", "parser") if isinstance(scoring.get(key), str)
+    )
 
 
 def _list(value: Any, length: int, where: str) -> list[float]:
@@ -146,7 +152,7 @@ def extras() -> Extras:
 
 BENCHMARK = Benchmark(
     name="gest_mt",
-    title="GEST, translations",
+    title="GEST translations",
     example=Sentence,
     parse=parse_sentence,
     splits=(SPLIT,),
