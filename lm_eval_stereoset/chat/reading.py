@@ -219,8 +219,8 @@ def _of_words(said: str, folded: str, options: Sequence[Option]) -> Reading:
             return Reading(kind)
         if kind == REFUSED and (group := _of_named(said, options)):
             return group
-    if found := _ends_in_list(said):
-        return found
+    if listed := _ends_in_list(said):
+        return listed
     letters = set(mark_letters(_without_list(said, options)).letters)
     if letters and _breaks_off_in_option(said, options):
         return Reading(UNREADABLE, why=CUT_OFF)
