@@ -19,7 +19,7 @@ DAMAGED = {
     "a date that is none": "language: 2026-13-45",
     "5,000 digits": "language: 1" + "0" * 5000,
     "not a number": "language: !!int abc",
-    "nested deeply": "language: " + "[" * 1500,
+    "nested deeply": "language: " + "[" * 600,
     "within itself": "language: &a [*a]",
     "a tag that runs code": "language: !!python/object/apply:os.mkdir [executed]",
     "cut off": "language: [",
