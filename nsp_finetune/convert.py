@@ -26,7 +26,7 @@ BUFFERS = (".attn.bias", ".attn.masked_bias", ".crossattention.bias", ".crossatt
 
 def convert(checkpoint: Path, base: str, output: Path, prefix: str | None = None) -> NSPModel:
     """Writes `output`; the result answers as the authors' program does for a batch of one."""
-    core_state, head_state = split_state(read_state(checkpoint), str(checkpoint))
+    core_state, head_state = split_state(read_authors_state(checkpoint), str(checkpoint))
     model = new_model(base, pair="tokenizer", rows=embedding_rows(core_state))
     settings = model.settings
     if prefix is None:
@@ -45,7 +45,7 @@ def convert(checkpoint: Path, base: str, output: Path, prefix: str | None = None
     return converted
 
 
-def read_state(checkpoint: Path) -> Mapping[str, "torch.Tensor"]:
+def read_authors_state(checkpoint: Path) -> Mapping[str, "torch.Tensor"]:
     """The tensors of a checkpoint. Only weights are unpickled: nothing in the file can run."""
     import torch
 

@@ -51,7 +51,9 @@ def read_pairs(path: Path) -> "Dataset":
     return pairs
 
 
-def tokenise(model: NSPModel, folder: Path, split: str, cache: Path, max_examples: int | None) -> "Dataset":
+def token_table(
+    model: NSPModel, folder: Path, split: str, cache: Path, max_examples: int | None
+) -> "Dataset":
     """Columns input_ids (token_type_ids), label, length, language, first_article; kept in `cache` for a next time."""
     pairs = load_pairs(folder, split, max_examples)
     refuse_useless_tokenizer(model.tokenizer, pairs[:LOOKED_AT]["first"], "the model", WAY_OUT)
@@ -62,7 +64,7 @@ def tokenise(model: NSPModel, folder: Path, split: str, cache: Path, max_example
         asdict(model.settings),
         tokenizer_state(model.tokenizer),
     ]
-    mark = fingerprint(key)
+    mark = checksum_of(key)
     kept = cache / f"{split}-{mark}.arrow"
     if not is_whole(kept, len(pairs)):
         kept.unlink(missing_ok=True)
@@ -101,7 +103,7 @@ def is_whole(kept: Path, rows: int) -> bool:
     return len(tokens) == rows and {"input_ids", "label", "length"} <= set(tokens.column_names)
 
 
-def fingerprint(value: Any) -> str:
+def checksum_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
@@ -111,3 +113,7 @@ def tokenizer_state(tokenizer: Any) -> Any:
         return str(tokenizer)
     state = json.loads(tokenizer.backend_tokenizer.to_str())
     return {key: value for key, value in state.items() if key not in ("truncation", "padding")}
+
+
+def tokenizer_checksum(tokenizer: Any) -> str:
+    return checksum_of(tokenizer_state(tokenizer))

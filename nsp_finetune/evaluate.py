@@ -15,7 +15,7 @@ from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
 from lm_eval_stereoset.scoring.nsp_model import NSPModel
 from nsp_finetune.batches import batches_by_length, model_inputs
-from nsp_finetune.data import tokenise
+from nsp_finetune.data import token_table
 
 if TYPE_CHECKING:
     import torch
@@ -138,6 +138,6 @@ def evaluate(
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model: NSPModel = load_nsp_model(folder, device=device)
-    tokens = tokenise(model, pairs, split, cache, max_examples)
+    tokens = token_table(model, pairs, split, cache, max_examples)
     result = answers(model, model.collate, tokens, batch_size, device, progress=True)
     return {name: asdict(value) for name, value in by_language(result, tokens).items()}

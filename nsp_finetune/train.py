@@ -26,7 +26,7 @@ from nsp_finetune import checkpoints
 from nsp_finetune.batches import Batch, dropout_seed, steps_of_epoch
 from nsp_finetune.card import base_name, model_card
 from nsp_finetune.curve import draw
-from nsp_finetune.data import fingerprint, tokenise, tokenizer_state
+from nsp_finetune.data import token_table, tokenizer_checksum
 from nsp_finetune.evaluate import answers, by_language, summarise
 from nsp_finetune.lengths import long_test_pairs
 from nsp_finetune.prepare import check_disk, read_statistics
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Run:
+class TrainingRun:
     """A run between its first and last step. Checkpoints hold `progress` and `state()`."""
 
     def __init__(self, settings: TrainSettings, pairs: Path, output: Path, resume: bool):
@@ -71,9 +71,9 @@ class Run:
                 self.accelerator.print(line)
         with self.accelerator.main_process_first():
             cache = self.folder / "tokens"
-            self.tokens = tokenise(self.plain, pairs, "train", cache, settings.max_examples)
-            self.validation = tokenise(self.plain, pairs, "validation", cache, settings.eval_examples)
-            self.test = tokenise(self.plain, pairs, "test", cache, settings.test_examples)
+            self.tokens = token_table(self.plain, pairs, "train", cache, settings.max_examples)
+            self.validation = token_table(self.plain, pairs, "validation", cache, settings.eval_examples)
+            self.test = token_table(self.plain, pairs, "test", cache, settings.test_examples)
         self.lengths = np.asarray(self.tokens["length"])
         step_size = settings.batch_size * settings.accumulation
         self.steps_per_epoch = math.ceil(len(self.tokens) / step_size)
@@ -85,7 +85,7 @@ class Run:
             | {
                 "mixed_precision": self.accelerator.mixed_precision,
                 "pairs": read_json(pairs / "inputs.json"),
-                "tokenizer": fingerprint(tokenizer_state(self.plain.tokenizer)),
+                "tokenizer": tokenizer_checksum(self.plain.tokenizer),
             },
             "step": 0,
             "examples": 0,
@@ -313,6 +313,6 @@ def train(settings: TrainSettings, pairs: Path, output: Path, resume: bool = Fal
         if is_first_process():
             print(f"{output}: this run has come to its end already; nothing to do")
         return accuracy
-    run = Run(settings, pairs, output, resume)
+    run = TrainingRun(settings, pairs, output, resume)
     run.train()
     return run.finish()

@@ -189,6 +189,22 @@ class Benchmark:
     sample: Path | None = None  # data that comes with the package, laid out like a data folder
     more_languages: tuple[str, ...] = ()  # built in, too, but from other sources: its groups leave them out
     folder: str | None = None  # below the data folder; None: its name
+    file: str | None = None  # all splits are read from one file of that name; None: each has its own
+    versions: tuple[
+        str, ...
+    ] = ()  # of the published data, the default first; the others lie in folders of their own
+    tasks: str | None = None  # the folder of its tasks; None: its name
+    together: tuple[str, ...] = ()  # the splits that the task of all of them pools; none named: all
+    names_language: bool = False  # its tasks name their language though it has only one
+    language_groups: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # of tasks, beside the one of all
+    # (split, family of models) -> why such models are not asked it, or None
+    unsuitable: Callable[[str, str], str | None] = lambda split, family: None
+    # Of an example, what the authors' program asks in its place, slips included: for `exact`
+    as_published: Callable[[Any], Any] = lambda example: example
+    # Of what each cluster adds up to (stats/statistic.py): the strata within which a bootstrap draws; None: one for all
+    strata: Callable[[np.ndarray], np.ndarray] | None = None
     check: Callable[[Sequence[Any], str], None] = lambda examples, where: (
         None
     )  # raises on data that cannot be right
@@ -197,6 +213,10 @@ class Benchmark:
     # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
+    # What `stereoset score` writes as JSON besides the table: (the table of all files, pooled) -> {name: value}
+    summary: Callable[[Mapping[str, float]], Mapping[str, Any]] | None = None
+    # How it prints a split's numbers, by metric, where a row of them would be too wide; None: as a row
+    printed: Callable[[Mapping[str, float]], str] | None = None
     # How it is asked in words, of models that answer in words only; None: by log-likelihoods
     words: Words | None = None
     # What must be said beside the numbers of a task in the closing table, from its values by metric; or None
@@ -219,6 +239,28 @@ class Benchmark:
     def built_in(self) -> tuple[str, ...]:
         """All languages that have tasks and a source."""
         return (*self.languages, *self.more_languages)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The folders that its data lie in, with a file per language each."""
+        return (self.file,) if self.file else self.splits
+
+    def file_of(self, split: str) -> str:
+        return self.file or split
+
+    @property
+    def stored_splits(self) -> tuple[str, ...]:
+        """One for each file of a language."""
+        return self.splits[:1] if self.file else self.splits
+
+    @property
+    def tasks_folder(self) -> str:
+        return self.tasks or self.name
+
+    @property
+    def pooled_splits(self) -> tuple[str, ...]:
+        """Those that the task of a whole language asks."""
+        return self.together or self.splits
 
     def sources_of(self, language: str) -> tuple[str, ...]:
         """The names of the sources that have a language, the usual one first."""
@@ -266,6 +308,6 @@ class Benchmark:
 
     def task_name(self, split: str | None, language: str) -> str:
         """`split` None: all splits pooled. What a benchmark has only one of is not named."""
-        only = self.languages == (language,)
+        only = self.languages == (language,) and not self.names_language
         parts = [self.task or self.name, split if len(self.splits) > 1 else None, None if only else language]
         return "_".join(part for part in parts if part)

@@ -99,8 +99,8 @@ def completers() -> dict[str, Completer]:
         "--metadata": one_of(lambda: ["data=sample", "data=", "orders="]),
         "--data": sample_or_folder,
         "--split": one_of(splits),
-        "--benchmark": one_of(with_own_data),
-        "benchmark": one_of(with_own_data),
+        "--benchmark": one_of(benchmark_names),
+        "benchmark": one_of(benchmark_names),
         "--preset": one_of(presets),
     }
 
@@ -115,7 +115,7 @@ def one_of(values: Callable[[], Sequence[str]], separated: bool = False) -> Comp
     return complete
 
 
-def with_own_data() -> list[str]:
+def benchmark_names() -> list[str]:
     from lm_eval_stereoset import benchmarks
 
     return [benchmark.name for benchmark in benchmarks.with_own_data()]

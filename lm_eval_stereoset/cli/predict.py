@@ -10,6 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lm_eval_stereoset.cli.predict_choices import (
+    TEMPLATES,
+    as_published,
+    choose_version,
+    chosen_splits,
+    kind_of,
+    only_language,
+    options_in,
+    split_of_template,
+    takeable,
+)
 from lm_eval_stereoset.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,8 +32,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
-# Of a head: they name places of checkpoint and data, which may be moved; identity and checksums do not.
-NAMES = ("model", "scoring", "data_folder")
+# Of a head, what a run may go on with though it differs: the places of checkpoint and data, which may be moved
+# (identity and checksums do not), and how matrices were multiplied, which only the last bits of a score depend on.
+MAY_DIFFER = ("model", "scoring", "data_folder", "matrix_products")
 
 
 class Scorer(NamedTuple):
@@ -51,7 +63,17 @@ def make_parser() -> argparse.ArgumentParser:
     add("-b", "--benchmark", default="stereoset", choices=names(), help="default: stereoset")
     add("-l", "--language", help="en, de, …, or one you have added; needed where a benchmark has several")
     add("--split", help="one of the benchmark's, or both; default: both, or what a next-sentence model takes")
+    add(
+        "--template",
+        choices=(*TEMPLATES, "all"),
+        help="GEST only: one of its templates; default: all that the model takes",
+    )
     add("--data", help="'sample' for the bundled one, or a folder with <split>/<language>.jsonl")
+    add(
+        "--data-version",
+        metavar="V",
+        help="of the published data, where there are several: GEST 1.1 (default) or 1.0",
+    )
     add(
         "--metadata",
         metavar="NAME=N",
@@ -111,15 +133,20 @@ def main(argv: Sequence[str]) -> int:
             f"-b {benchmark.name}: this command gives candidates a score, and no text is asked for; answers in words "
             f"come from: stereoset run --tasks {benchmark.task_name(None, args.language)}"
         )
+    choose_version(args, benchmark)
+    args.split = split_of_template(args, benchmark)
     splits = chosen_splits(args.split, benchmark.splits)
     args.options = store.checked_options(benchmark, options_in(args.metadata))
-    data = {split: store.load(benchmark, split, args.language, args.data, args.options) for split in splits}
+    named = args.data or args.data_version
+    data = {split: store.load(benchmark, split, args.language, named, args.options) for split in splits}
     refuse_inputs(args, data.values())
     with Notes(args.output) as notes:
         if not args.overwrite:
             refuse_unknown_output(args.output)
         scorer = load_scorer(args, settings)
-        data = takeable(data, scorer.methods, args.split)
+        data = takeable(benchmark, data, scorer.methods, args.split)
+        if args.exact:
+            data = {split: as_published(benchmark, dataset) for split, dataset in data.items()}
         head = head_of_run(args, scorer, data)
         if not args.overwrite and is_finished(args.output, head):
             print(f"{args.output} holds these predictions already; --overwrite scores them again")
@@ -130,31 +157,6 @@ def main(argv: Sequence[str]) -> int:
         predict(args, notes, head, data, scorer)
     print(f"wrote {args.output}")
     return 0
-
-
-def options_in(given: Sequence[str]) -> dict[str, int]:
-    """NAME=N, several times or with commas between them."""
-    found = {}
-    for text in (part for one in given for part in one.split(",")):
-        name, _, value = text.partition("=")
-        if not name or not value.isascii() or not value.isdigit():
-            raise UserError(f"--metadata {text}: give NAME=N, such as phrases=33")
-        found[name] = int(value)
-    return found
-
-
-def chosen_splits(asked: str | None, splits: tuple[str, ...]) -> tuple[str, ...]:
-    if asked in (None, "both", "all"):
-        return splits
-    if asked not in splits:
-        raise UserError(f"--split {asked}: choose one of {', '.join(splits)}, both")
-    return (asked,)
-
-
-def only_language(languages: tuple[str, ...]) -> str:
-    if len(languages) > 1:
-        raise UserError(f"--language is needed: {', '.join(languages)}, or one you have added")
-    return languages[0]
 
 
 def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
@@ -177,36 +179,6 @@ def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
     return Scorer(methods_of(model, args.scoring), model, tokenizer, settings)
 
 
-def kind_of(dataset: "Dataset") -> str:
-    return dataset.examples[0].question.kind
-
-
-def takeable(
-    data: Mapping[str, "Dataset"], methods: Mapping[str, str], asked: str | None
-) -> dict[str, "Dataset"]:
-    """The data of the splits that the model can take; a split that was asked for by name is never left out."""
-    can = [split for split, dataset in data.items() if kind_of(dataset) in methods]
-    left_out = [split for split in data if split not in can]
-    if left_out and (asked or not can):
-        way_out = f"give --split {can[0]}" if can else "choose another model or split"
-        raise UserError(
-            f"--split {asked or left_out[0]}: this model cannot take the {left_out[0]} split, {why_not(methods)}; "
-            f"{way_out}"
-        )
-    for split in left_out:
-        print(f"{split}: left out, {why_not(methods)}")
-    return {split: data[split] for split in can}
-
-
-def why_not(methods: Mapping[str, str]) -> str:
-    """What a model that cannot take a split can be asked instead."""
-    from lm_eval_stereoset.scoring import ASKED
-
-    if list(methods) == ["follow"]:
-        return "it has a next-sentence head only"
-    return f"it can be asked only {' or '.join(ASKED[kind] for kind in methods)}"
-
-
 def predict(
     args: argparse.Namespace,
     notes: "Notes",
@@ -224,7 +196,7 @@ def predict(
     methods, model, tokenizer, settings = scorer
     examples = {split: dataset.examples[: args.limit] for split, dataset in data.items()}
     parts = parts_of(examples, AT_ONCE)
-    notes.begin({key: value for key, value in head.items() if key not in NAMES}, parts)
+    notes.begin({key: value for key, value in head.items() if key not in MAY_DIFFER}, parts)
     with Progress(sum(map(len, examples.values())), shown=not args.quiet) as progress:
         settings = replace(settings, progress=progress)
         for part in parts:
@@ -262,6 +234,7 @@ def useless(benchmark: Any, scored: "ScoredRows") -> str | None:
 def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Dataset"]) -> dict[str, Any]:
     """All that the predictions depend on: the head of the file, and the same for a run that goes on."""
     from lm_eval_stereoset.benchmarks import find
+    from lm_eval_stereoset.scoring.cpu_linear import library_of
     from lm_eval_stereoset.scoring.describe import describe
     from lm_eval_stereoset.scoring.identity import identity_of
 
@@ -283,9 +256,12 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
             for split, kind in kinds.items()
         },
         "identity": identity_of(model, tokenizer, settings).to_dict(),
+        "matrix_products": library_of(model.device),
     }
     if args.data and args.data not in ("sample", args.benchmark):
         head["data_folder"] = str(Path(args.data).expanduser().resolve())
+    if args.data_version:
+        head["data_version"] = args.data_version
     head |= {"options": args.options} if args.options else {}
     return head | ({"limit": args.limit} if args.limit else {})
 
@@ -315,7 +291,7 @@ def refuse_unknown_output(output: Path) -> None:
 def is_finished(output: Path, head: Mapping[str, Any]) -> bool:
     """Whether the file holds these very predictions; those of another run are not replaced unasked."""
     found = _head_in(output) if output.exists() else {}
-    keys = [key for key in dict.fromkeys([*head, *found]) if key not in NAMES]
+    keys = [key for key in dict.fromkeys([*head, *found]) if key not in MAY_DIFFER]
     unlike = [key for key in keys if found and found.get(key) != head.get(key)]
     if unlike:
         raise UserError(

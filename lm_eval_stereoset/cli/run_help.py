@@ -39,7 +39,7 @@ OWN_MODEL_ARGS = {
 DATA = {
     "(nothing)": "the benchmark's own data, fetched on first use; `stereoset ls` shows what is here",
     "--metadata data=sample": "the sample that comes with the package: no network, too small to compare models",
-    "--metadata data=DIR": "your files, laid out as DIR/SPLIT/LANGUAGE.jsonl; docs/data.md has the format",
+    "--metadata data=DIR": "your files, laid out as DIR/SPLIT/LANGUAGE.jsonl (`stereoset data check FILE` validates one)",
     "--metadata phrases=33": "nli_fairness: how many verb phrases (default: 33)",
     "--metadata orders=6": "chat tasks: in how many orders the options are shown, 1, 3 (default) or 6",
 }

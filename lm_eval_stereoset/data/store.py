@@ -73,7 +73,15 @@ def file_in(folder: Path, split: str, language: str) -> Path:
 
 
 def file_of(benchmark: Benchmark, split: str, language: str) -> Path:
-    return file_in(folder_of(benchmark), split, language)
+    return file_in(folder_of(benchmark), benchmark.file_of(split), language)
+
+
+def file_of_version(benchmark: Benchmark, split: str, language: str, version: str | Path | None) -> Path:
+    """Of versions other than the default one, each has a folder of its own."""
+    folder = folder_of(benchmark)
+    if version in benchmark.versions[1:]:
+        folder = folder / str(version)
+    return file_in(folder, benchmark.file_of(split), language)
 
 
 def about_file(path: Path) -> Path:
@@ -86,7 +94,7 @@ def languages_in(benchmark: Benchmark, folder: Path | None = None) -> list[str]:
     folder = folder_of(benchmark) if folder is None else folder
     for journal in folder.glob(journal_of(folder, "*").name):
         finish(journal)
-    found = {path.stem for split in benchmark.splits for path in (folder / split).glob("*.jsonl")}
+    found = {path.stem for name in benchmark.files for path in (folder / name).glob("*.jsonl")}
     built_in = benchmark.built_in
     return [code for code in built_in if code in found] + sorted(found - set(built_in))
 
@@ -107,15 +115,15 @@ def load(
         raise UserError(f"no split {split!r}; the splits are {', '.join(benchmark.splits)}")
     if data == "sample":
         return _load_sample(benchmark, split, language, options)
-    if data in (None, "", benchmark.data_name):
-        path = file_of(benchmark, split, language)
+    if data is None or data in ("", benchmark.data_name, *benchmark.versions):
+        path = file_of_version(benchmark, split, language, data)
         finish(journal_of(folder_of(benchmark), language))
         if not path.is_file():
             _fetch_missing(benchmark, split, language)
         return _read(benchmark, path, split, language, _name_of(benchmark, language), options)
     folder = Path(data).expanduser()
     single = folder.is_file() and len(benchmark.splits) == 1
-    path = folder if single else file_in(folder, split, language)
+    path = folder if single else file_in(folder, benchmark.file_of(split), language)
     if not path.is_file():
         raise UserError(
             f"data {str(data)!r}: no file {path}; give 'sample', or a folder laid out as <split>/<language>.jsonl"
@@ -142,7 +150,7 @@ def _name_of(benchmark: Benchmark, language: str) -> str:
 def _load_sample(benchmark: Benchmark, split: str, language: str, options: Mapping[str, int]) -> Dataset:
     if benchmark.sample is None:
         raise UserError(f"{benchmark.title} has no sample; leave data=sample out")
-    path = file_in(benchmark.sample, split, language)
+    path = file_in(benchmark.sample, benchmark.file_of(split), language)
     if not path.is_file():
         known = ", ".join(languages_in(benchmark, benchmark.sample))
         raise UserError(f"the sample of {benchmark.title} has no language {language!r}, only {known}")
@@ -253,17 +261,21 @@ def save_splits(
     data: Mapping[str, Sequence[Any]],
     origins: Mapping[str, Origin],
     more: Mapping[Path, bytes] | None = None,
+    of_version: str | None = None,
 ) -> list[Path]:
-    """Writes the data files of several splits and their notes, and more files of the folder; all or none."""
+    """Writes the data files of several splits and their notes, and more files of the folder; all or none.
+
+    `of_version`: one of the benchmark's versions of its data, where that is not the default one.
+    """
     contents: dict[Path, bytes] = dict(more or {})
     for split, examples in data.items():
-        path = file_of(benchmark, split, language)
+        path = file_of_version(benchmark, split, language, of_version)
         contents[path] = encoded(examples)
         note = {k: v for k, v in asdict(origins[split]).items() if v is not None}
         note |= {"sha256": hashlib.sha256(contents[path]).hexdigest(), "examples": len(examples)}
         contents[about_file(path)] = (json.dumps(note, ensure_ascii=False, indent=2) + "\n").encode("utf-8")
     write_together(contents, journal_of(folder_of(benchmark), language))
-    return [file_of(benchmark, split, language) for split in data]
+    return [file_of_version(benchmark, split, language, of_version) for split in data]
 
 
 def journal_of(folder: Path, language: str) -> Path:

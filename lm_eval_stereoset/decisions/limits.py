@@ -21,7 +21,7 @@ from typing import Any
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Metric
 from lm_eval_stereoset.data.fields import is_finite
-from lm_eval_stereoset.errors import UserError, short
+from lm_eval_stereoset.errors import UserError, page, short
 from lm_eval_stereoset.files import read_text
 
 BEYOND_DOUBT, AT_ALL, PROVEN = "beyond doubt", "at all", "proven"
@@ -106,7 +106,7 @@ def read_config(path: Path | str) -> list[Limit]:
 
     content = plain_yaml.load(read_text(path), str(path))
     if not isinstance(content, dict) or not isinstance(content.get("limits"), list) or not content["limits"]:
-        raise UserError(f"{path}: needs a list 'limits' with at least one limit; docs/gate.md shows one")
+        raise UserError(f"{path}: needs a list 'limits' with at least one limit; {page('gate.md')} shows one")
     if unknown := [key for key in content if key != "limits"]:
         raise UserError(f"{path}: unknown key {short(unknown[0])}; the only one is 'limits'")
     return [

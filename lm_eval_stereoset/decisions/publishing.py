@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_stereoset import __version__
-from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
 from lm_eval_stereoset.decisions.pairing import partial
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.report.cells import markdown_cell
@@ -115,14 +115,21 @@ def _cell(one: Measured) -> str:
 
 def _how(run: Run) -> list[str]:
     found = []
-    if run.quantity or run.scoring:
-        normaliser = f", normaliser: {run.normaliser}" if run.normaliser else ""
-        found.append(f"Candidates are compared by {run.quantity or run.scoring}{normaliser}.")
+    ways = {split: way for split in run.table if split != OVERALL and (way := _way(run, split))}
+    for split, way in ways.items() if len(set(ways.values())) > 1 else list(ways.items())[:1]:
+        place = f"{split}: candidates" if len(set(ways.values())) > 1 else "Candidates"
+        found.append(f"{place} are compared by {way}.")
     for split, about in run.data.items():
         name = " ".join(str(about[key]) for key in ("data", "version") if about.get(key))
         digest = f", sha256 {about['sha256'][:12]}" if about.get("sha256") else ""
         found.append(f"Data of {split}/{run.language}: {name or 'unknown'}{digest}.")
     return found
+
+
+def _way(run: Run, split: str) -> str | None:
+    normaliser = run.said_of(split, run.normalisers)
+    way = run.compared_by(split)
+    return f"{way}, normaliser: {normaliser}" if way and normaliser else way
 
 
 def model_index(runs: Sequence[Run], name: str, before: Any) -> list[dict[str, Any]]:
@@ -160,7 +167,7 @@ def _eval_result(one: Measured) -> Any:
     arguments = {
         "measured_with": TOOL,
         "task": one.task,
-        "scoring": run.quantity or run.scoring,
+        "scoring": run.compared_by(one.split),
         "data": data,
     }
     limits = [round(one.number(end), one.metric.digits) for end in ("_low", "_high")]
@@ -190,7 +197,7 @@ def eval_entries(runs: Sequence[Run]) -> dict[str, list[dict[str, Any]]]:
             continue
         data = one.run.data.get(one.split if one.split in benchmark.splits else benchmark.splits[0], {})
         origin = " ".join(str(data[key]) for key in ("data", "version") if data.get(key))
-        how = one.run.quantity or one.run.scoring
+        how = one.run.compared_by(one.split)
         notes = [
             f"{one.metric.title}, {one.split}",
             how,

@@ -34,6 +34,7 @@ from lm_eval_stereoset.scoring.architecture import (
 )
 from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one_line
 from lm_eval_stereoset.scoring.classifier import name_classes
+from lm_eval_stereoset.scoring.cpu_linear import library_of
 from lm_eval_stereoset.scoring.describe import Description, describe
 from lm_eval_stereoset.scoring.identity import Identity, identity_of, versions
 from lm_eval_stereoset.scoring.loading import (
@@ -206,7 +207,8 @@ class StereoSetHF(HFLM):
     # Answering
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple]:
-        questions = {i: question_of_request(request) for i, request in enumerate(requests)}
+        exact = self.settings.exact
+        questions = {i: question_of_request(request, exact) for i, request in enumerate(requests)}
         ours = {i: question for i, question in questions.items() if question is not None}
         others = [i for i, question in questions.items() if question is None]
         answers: dict[int, tuple] = {}
@@ -341,12 +343,13 @@ class StereoSetHF(HFLM):
 
     def get_model_info(self) -> dict[str, Any]:
         about = self.describe_scoring() | {"packages": versions(), "identity": self.identity().to_dict()}
+        about["matrix_products"] = library_of(self.device)
         if self.cut:
             about["pairs cut to the model's positions"] = self.cut
         return super().get_model_info() | {"stereoset": about}
 
 
-def question_of_request(request: Instance) -> Question | None:
+def question_of_request(request: Instance, exact: bool = False) -> Question | None:
     """The question that a request asks; None for tasks that are not ours.
 
     It is answered from its document. A request that says more than the document (few-shot examples, a chat template, a
@@ -355,8 +358,9 @@ def question_of_request(request: Instance) -> Question | None:
     doc = request.doc
     if not is_ours(doc):
         return None
-    question = example_of_doc(doc, f"document {doc.get('id')}").question
-    expected = requests_of(question)[request.idx]
+    example = example_of_doc(doc, f"document {doc.get('id')}")
+    expected = requests_of(example.question)[request.idx]
+    question = (benchmark_of(doc).as_published(example) if exact else example).question
     if [text.strip() for text in request.args] != [text.strip() for text in expected]:
         raise UserError(
             f"example {question.id}: stereoset-hf scores {benchmark_of(doc).title} without instructions, few-shot "

@@ -94,6 +94,8 @@ def _check_metadata(settings: Mapping[str, Any]) -> None:
     metadata = settings.get("metadata")
     if not isinstance(metadata, Mapping):
         return
+    if set(metadata) <= set(METADATA):
+        return
     known = [*METADATA, *(name for one in registered() if one.making for name in one.making.options)]
     if unknown := [key for key in metadata if key not in known]:
         raise UserError(

@@ -20,7 +20,7 @@ from lm_eval_stereoset.benchmarks.declaration import Standouts
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import aggregation, chat_docs
-from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
+from lm_eval_stereoset.harness.aggregation import aggregations, harness_metrics, items_of
 from lm_eval_stereoset.harness.answers import candidate_scores, count, own_count
 from lm_eval_stereoset.harness.bends import asking_model, put_main_metrics_first, replaced
 from lm_eval_stereoset.harness.docs import (
@@ -102,7 +102,7 @@ class BenchmarkTask(ConfigurableTask):
         self.used: Counter[str] = Counter()  # examples of each split, on all processes together
         declared = config.get("dataset_kwargs") or {}
         self.benchmark = benchmark_of(declared)
-        self.splits = tuple(declared.get("splits") or self.benchmark.splits)
+        self.splits = tuple(declared.get("splits") or self.benchmark.pooled_splits)
         # The declaration says which metrics there are; a list in the YAML would repeat it.
         metrics = harness_metrics(self.benchmark, self.splits)
         higher_is_better = {
@@ -145,6 +145,7 @@ class BenchmarkTask(ConfigurableTask):
         """Takes from the model what its answers will mean; to be called by those who do not use `lm_eval.evaluate`."""
         refuse_unsuitable(lm)
         kinds = self._kinds()
+        self._refuse_unsuitable_splits(lm, kinds)
         if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
             described = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
             self.descriptions = {split: self.benchmark.said(one) for split, one in described.items()}
@@ -161,6 +162,12 @@ class BenchmarkTask(ConfigurableTask):
                 for split, kind in kinds.items()
             }
         self._describe()
+
+    def _refuse_unsuitable_splits(self, lm: Any, kinds: dict[str, str]) -> None:
+        for split, kind in kinds.items():
+            family = lm.methods.get(kind) if hasattr(lm, "methods") else getattr(lm, "backend", "causal")
+            if why := self.benchmark.unsuitable(split, str(family)):
+                raise UserError(f"{self.config.task}: {why}")
 
     def _describe(self) -> None:
         """Writes how examples are scored into what the results file will hold."""
@@ -203,7 +210,7 @@ class BenchmarkTask(ConfigurableTask):
         if "bypass" in self._metric_fn_list:  # --predict_only: answers are logged, nothing is computed
             return super().process_results(doc, results)
         example = example_of_doc(doc, f"document {doc.get('id')}")
-        return contributions(self.benchmark, self.splits, example, candidate_scores(doc, results))
+        return items_of(self.benchmark, self.splits, example, candidate_scores(doc, results))
 
     def _note_use(self, limit: int | None, samples: list[int] | None) -> None:
         """Of two processes one may see a single split only; what is recorded must not depend on that."""

@@ -1,5 +1,6 @@
 """What each method computes, in words: results, samples and reports say it as the model itself does."""
 
+import re
 from typing import NamedTuple
 
 
@@ -80,6 +81,11 @@ def describe(family: str, kind: str, case: str, exact: bool, tokenizer: str) -> 
     }[family, kind]
     published = exact and (family, kind) != ("seq2seq", "compare")  # which has no published program
     return Description(scoring + (", as in the authors' program" if published else ""), normaliser)
+
+
+def unit_of(normaliser: str) -> str:
+    """A normaliser without the tokenizer's name: two models have a tokenizer each, which is no other method."""
+    return re.sub(r"^tokens of .+?(?=, of the candidate word only$|$)", "tokens", normaliser, flags=re.DOTALL)
 
 
 def is_difference(scoring: object) -> bool:

@@ -103,7 +103,10 @@ def test_ls_says_which_data_is_here(typed, own_data_folder, example_line, tmp_pa
     ("arguments", "said"),
     [
         (["ls", "nothing"], f"no benchmark 'nothing'; the benchmarks are {', '.join(benchmarks.names())}"),
-        (["ls", "-l", "xx"], "--language xx: there is no such; choose from en, de, fr, es, tr, pt"),
+        (
+            ["ls", "stereoset", "-l", "xx"],
+            "--language xx: there is no such; choose from en, de, fr, es, tr, pt",
+        ),
     ],
 )
 def test_what_ls_does_not_know_is_one_line(typed, arguments, said):
