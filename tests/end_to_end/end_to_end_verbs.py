@@ -86,6 +86,7 @@ VERBS = [
     Typed(f"{PUBLISH} --latex", ("\\begin{table",), (), predictions),
     Typed(f"{GEST} --explain feminine -o rates.json", ("urobila", "written: rates.json"), ("rates.json",), gest),
     Typed("stereoset nsp evaluate {nsp-decoder} --pairs {pairs} --json", ('"accuracy"',)),
+    Typed("stereoset tasks", ("tasks",)),
     Typed("stereoset data list", ("stereoset data fetch",)),
     Typed(f"stereoset translate plan --to it {P}", ("characters",)),
 ]  # fmt: skip
