@@ -56,7 +56,6 @@ def token_table(
 ) -> "Dataset":
     """Columns input_ids (token_type_ids), label, length, language, first_article; kept in `cache` for a next time."""
     pairs = load_pairs(folder, split, max_examples)
-    refuse_useless_tokenizer(model.tokenizer, pairs[:LOOKED_AT]["first"], "the model", WAY_OUT)
     key = [
         read_json(folder / "inputs.json"),
         split,
@@ -64,7 +63,12 @@ def token_table(
         asdict(model.settings),
         tokenizer_state(model.tokenizer),
     ]
-    mark = checksum_of(key)
+    return kept_tokens(model, pairs, split, cache, checksum_of(key))
+
+
+def kept_tokens(model: Any, pairs: "Dataset", split: str, cache: Path, mark: str) -> "Dataset":
+    """The pairs as token ids; `mark` tells what they depend on."""
+    refuse_useless_tokenizer(model.tokenizer, pairs[:LOOKED_AT]["first"], "the model", WAY_OUT)
     kept = cache / f"{split}-{mark}.arrow"
     if not is_whole(kept, len(pairs)):
         kept.unlink(missing_ok=True)

@@ -35,9 +35,13 @@ class Accuracy:
     loss: float = math.nan
 
     def __str__(self) -> str:
+        return self.in_words("articles")
+
+    def in_words(self, clusters: str) -> str:
+        """`clusters`: what pairs of one source are of."""
         interval = f"95 % interval {100 * self.low:.2f} to {100 * self.high:.2f}"
         silent = f"; {100 * self.no_answer:.2f} % answered neither 0 nor 1" if self.no_answer else ""
-        counted = f"{self.pairs} pairs of {self.articles} articles{silent}"
+        counted = f"{self.pairs} pairs of {self.articles} {clusters}{silent}"
         return f"{100 * self.accuracy:.2f} % ({interval}; {counted})"
 
 

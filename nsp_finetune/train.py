@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import read_json, write_json
-from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model, save_nsp_model
+from lm_eval_stereoset.files import write_json
 from nsp_finetune import checkpoints
 from nsp_finetune.batches import Batch, dropout_seed, steps_of_epoch
-from nsp_finetune.card import base_name, model_card
+from nsp_finetune.card import base_name
 from nsp_finetune.curve import draw
-from nsp_finetune.data import token_table, tokenizer_checksum
+from nsp_finetune.data import tokenizer_checksum
 from nsp_finetune.evaluate import answers, by_language, summarise
-from nsp_finetune.lengths import long_test_pairs
-from nsp_finetune.prepare import check_disk, read_statistics
+from nsp_finetune.job import NSP, Finished, Job
+from nsp_finetune.prepare import check_disk
 from nsp_finetune.settings import TrainSettings, refuse_other_run
 from nsp_finetune.start import (
     check_before,
@@ -52,28 +51,28 @@ logger = logging.getLogger(__name__)
 class TrainingRun:
     """A run between its first and last step. Checkpoints hold `progress` and `state()`."""
 
-    def __init__(self, settings: TrainSettings, pairs: Path, output: Path, resume: bool):
+    def __init__(self, settings: TrainSettings, pairs: Path, output: Path, resume: bool, job: Job = NSP):
         import torch
 
-        self.settings, self.pairs, self.output = settings, pairs, output
+        self.settings, self.pairs, self.output, self.job = settings, pairs, output, job
         self.folder = run_folder(output)
-        check_before(settings, pairs, output, self.folder, resume)
-        self.accelerator = get_accelerator(settings, self.folder)
-        self.plain = get_model(settings)
+        check_before(settings, pairs, output, self.folder, resume, job)
+        self.accelerator = get_accelerator(settings, self.folder, job.name)
+        self.plain = get_model(settings, job)
         size = sum(parameter.numel() for parameter in self.plain.parameters())
         check_disk(
             output, 12 * size * (settings.keep_checkpoints + 1) + 8 * size
         )  # float32, Adam's two moments
         if self.accelerator.is_main_process:  # what cannot be saved is found out now, not at the end
-            save_nsp_model(self.plain, self.folder / "trial")
+            job.save_model(self.plain, self.folder / "trial", None)
             shutil.rmtree(self.folder / "trial")
-            for line in long_test_pairs(self.plain, read_statistics(pairs)["languages"]):
+            for line in job.beforehand(self.plain, pairs):
                 self.accelerator.print(line)
         with self.accelerator.main_process_first():
             cache = self.folder / "tokens"
-            self.tokens = token_table(self.plain, pairs, "train", cache, settings.max_examples)
-            self.validation = token_table(self.plain, pairs, "validation", cache, settings.eval_examples)
-            self.test = token_table(self.plain, pairs, "test", cache, settings.test_examples)
+            self.tokens = job.tokens(self.plain, pairs, "train", cache, settings.max_examples)
+            self.validation = job.tokens(self.plain, pairs, "validation", cache, settings.eval_examples)
+            self.test = job.tokens(self.plain, pairs, "test", cache, settings.test_examples)
         self.lengths = np.asarray(self.tokens["length"])
         step_size = settings.batch_size * settings.accumulation
         self.steps_per_epoch = math.ceil(len(self.tokens) / step_size)
@@ -84,7 +83,7 @@ class TrainingRun:
             "settings": asdict(settings)
             | {
                 "mixed_precision": self.accelerator.mixed_precision,
-                "pairs": read_json(pairs / "inputs.json"),
+                "pairs": job.inputs(pairs),
                 "tokenizer": tokenizer_checksum(self.plain.tokenizer),
             },
             "step": 0,
@@ -224,13 +223,14 @@ class TrainingRun:
         result = summarise(self.evaluate(self.validation, self.model), self.validation)
         self.note("validation", asdict(result))
         if self.accelerator.is_main_process:
-            self.bar.write(f"{self.progress['examples']} pairs: validation accuracy {result}")
+            words = result.in_words(self.job.clusters)
+            self.bar.write(f"{self.progress['examples']} pairs: validation accuracy {words}")
         if not self.settings.patience:
             return
         if self.progress["best"] is None or result.accuracy > self.progress["best"]:
             self.progress["best"], self.progress["waiting"] = result.accuracy, 0
             if self.accelerator.is_main_process:
-                save_nsp_model(self.plain, self.folder / "best")
+                self.job.save_model(self.plain, self.folder / "best", None)
         else:
             self.progress["waiting"] += 1
             self.progress["stopped"] = self.progress["waiting"] >= self.settings.patience
@@ -282,13 +282,13 @@ class TrainingRun:
         """Test accuracy, then the model folder with card and curve."""
         if self.settings.patience:  # the last validation, if no other, has saved its weights there
             self.accelerator.wait_for_everyone()
-            self.plain = load_nsp_model(self.folder / "best", device=self.accelerator.device)
+            self.plain = self.job.load_model(self.folder / "best", self.accelerator.device)
             self.model = self.plain
         result = by_language(self.evaluate(self.test, self.model), self.test)
         accuracy = {name: asdict(value) for name, value in result.items()}
-        self.accelerator.print(f"test accuracy {result['all']}")
+        self.accelerator.print(f"test accuracy {result['all'].in_words(self.job.clusters)}")
         if self.accelerator.is_main_process:
-            save_nsp_model(self.plain, self.output, lambda folder: self.describe(folder, accuracy))
+            self.job.save_model(self.plain, self.output, lambda folder: self.describe(folder, accuracy))
         self.track(self.accelerator.end_training)
         return accuracy
 
@@ -297,22 +297,23 @@ class TrainingRun:
         draw(
             progress["history"],
             folder / "learning_curve.png",
-            f"next-sentence prediction, {base_name(settings.start_from)}",
+            f"{self.job.title}, {base_name(settings.start_from)}",
+            self.job.chance,
         )
-        statistics = read_statistics(self.pairs)
-        card = model_card(
-            settings, asdict(self.plain.settings), statistics, accuracy, progress["examples"], self.output
-        )
+        done = Finished(settings, self.pairs, accuracy, progress["examples"], self.output)
+        card = self.job.card(self.plain, done)
         (folder / "README.md").write_text(card, encoding="utf-8")
         write_json(folder / "training.json", {"test": accuracy, **progress})
 
 
-def train(settings: TrainSettings, pairs: Path, output: Path, resume: bool = False) -> dict[str, Any]:
+def train(
+    settings: TrainSettings, pairs: Path, output: Path, resume: bool = False, job: Job = NSP
+) -> dict[str, Any]:
     """Test accuracy by language (and "all")."""
     if resume and (accuracy := finished_before(settings, output)) is not None:
         if is_first_process():
             print(f"{output}: this run has come to its end already; nothing to do")
         return accuracy
-    run = TrainingRun(settings, pairs, output, resume)
+    run = TrainingRun(settings, pairs, output, resume, job)
     run.train()
     return run.finish()

@@ -13,6 +13,7 @@ MODULES = {
     "gest": "lm_eval_stereoset.benchmarks.gest.declared",
     "eurogest": "lm_eval_stereoset.benchmarks.gest.declared_eurogest",
     "nli": "lm_eval_stereoset.benchmarks.nli.declared",
+    "snli": "lm_eval_stereoset.benchmarks.snli.declared",
 }
 _REGISTERED: dict[str, Benchmark] = {}
 

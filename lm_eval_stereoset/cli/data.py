@@ -78,7 +78,7 @@ def fetch(args: argparse.Namespace) -> None:
 
     benchmark, named = benchmark_or_source(args.benchmark)
     clone = Path(args.clone) if args.clone else None
-    if clone is not None and not clone.is_dir():
+    if clone is not None and not (clone.is_dir() or (clone.is_file() and benchmark.making)):
         raise UserError(f"--from {clone}: no such folder")
     splits = _known("--split", args.split, benchmark.splits)
     asked = args.source or named

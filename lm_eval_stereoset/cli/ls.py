@@ -113,7 +113,7 @@ def lines_of(benchmark: Benchmark, rows: Sequence[LanguageRow], groups: Sequence
         notes.append(("sample", f"{', '.join(samples)} (--metadata data=sample)"))
     if any(row.built_in and not row.examples for row in rows):
         notes.append(
-            ("fetch", f"stereoset data fetch {benchmark.name}; a task fetches what it needs by itself")
+            ("fetch", f"stereoset data fetch {benchmark.data_name}; a task fetches what it needs by itself")
         )
     return [*lines, "", *table(notes)]
 

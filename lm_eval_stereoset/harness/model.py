@@ -43,6 +43,7 @@ from lm_eval_stereoset.scoring.loading import (
     keep_untied,
     load_checked,
     local_folder,
+    named_by_place,
     refuse_labels,
     refuse_language_model_scoring,
     refuse_other_tokenizer,
@@ -175,6 +176,8 @@ class StereoSetHF(HFLM):
                     if options.get(key) is not None}  # fmt: skip
             tokenizer = one_line(name, lambda: named.from_pretrained(name, **kept))
         one_line(str(name), lambda: parent(pretrained, tokenizer, **options))
+        if not tokenizer or self.tokenizer_class:
+            named_by_place(self.tokenizer, options.get("subfolder"))
 
     def _create_model(self, pretrained: str, **options: Any) -> None:
         if getattr(self.config, CONFIG_KEY, None) is not None:

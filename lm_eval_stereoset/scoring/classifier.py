@@ -115,7 +115,7 @@ def log_probabilities(
         settings = replace(settings, batch_size=1)  # it finds the last token by the padding behind it
 
     def forward(batch: np.ndarray) -> None:
-        logits = model(**collate(model, [encoded[i] for i in batch])).logits
+        logits = model(**collate(model, [encoded[i] for i in batch], model.device)).logits
         result[batch] = logits.double().log_softmax(dim=-1).clamp(max=0).cpu().numpy()
 
     run_batches(lengths, forward, settings, model.device)
@@ -161,12 +161,14 @@ def encode(model: Model, tokenizer: Tokenizer, pairs: Sequence[Pair], limit: int
     return [{key: columns[key][i] for key in keys} for i in range(len(pairs))]
 
 
-def collate(model: Model, encoded: Sequence[Mapping[str, list[int]]]) -> dict[str, torch.Tensor]:
+def collate(
+    model: Model, encoded: Sequence[Mapping[str, list[int]]], device: torch.device
+) -> dict[str, torch.Tensor]:
     """Right-padded to the longest of the batch; the attention mask tells what is real."""
-    ids, mask = pad([one["input_ids"] for one in encoded], pad_id_of(model) or 0, model.device)
+    ids, mask = pad([one["input_ids"] for one in encoded], pad_id_of(model) or 0, device)
     batch = {"input_ids": ids, "attention_mask": mask}
     if "token_type_ids" in encoded[0]:
-        batch["token_type_ids"], _ = pad([one["token_type_ids"] for one in encoded], 0, model.device)
+        batch["token_type_ids"], _ = pad([one["token_type_ids"] for one in encoded], 0, device)
     return batch
 
 

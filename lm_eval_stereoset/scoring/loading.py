@@ -85,7 +85,15 @@ def load(
         name_classes(model.config, labels)
     source, place = (tokenizer, {}) if tokenizer else (name, place)
     check_folder(source)
-    return model.to(device).eval(), one_line(source, lambda: words.from_pretrained(source, **hub, **place))
+    found = one_line(source, lambda: words.from_pretrained(source, **hub, **place))
+    return model.to(device).eval(), named_by_place(found, place.get("subfolder"))
+
+
+def named_by_place(tokenizer: Any, subfolder: str | None) -> Any:
+    """The tokenizer, called by the folder it is from: transformers leaves the subfolder out of its name."""
+    if subfolder and not tokenizer.name_or_path.endswith(f"/{subfolder}"):
+        tokenizer.name_or_path = f"{tokenizer.name_or_path}/{subfolder}"
+    return tokenizer
 
 
 def refuse_labels(labels: str | None, is_for_classes: bool) -> None:

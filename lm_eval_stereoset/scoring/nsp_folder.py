@@ -131,6 +131,12 @@ def write_fault(error: BaseException) -> str | None:
     return str(error) if "(os error " in str(error) else None
 
 
+def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
+    """`write` fills a folder beside the place, which then gets its name: it is there complete or not at all."""
+    with _replacing(folder) as temporary:
+        write(temporary)
+
+
 class _replacing:
     """`with _replacing(folder) as temporary`: on success the temporary folder takes the place of `folder`."""
 

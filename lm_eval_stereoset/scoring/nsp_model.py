@@ -51,6 +51,10 @@ class NSPModel(nn.Module):
         elif getattr(core, "pooler", None) is not None:
             core.pooler = None  # our head takes its place; unused weights would also stall several processes
 
+    def parameter_groups(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+        """(the model, the head): they have learning rates of their own."""
+        return list(self.core.parameters()), [] if self.head is None else list(self.head.parameters())
+
     @property
     def config(self) -> Any:
         return self.core.config

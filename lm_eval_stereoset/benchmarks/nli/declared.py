@@ -5,6 +5,7 @@ and word lists of Dev et al. 2020, "On Measuring and Mitigating Biased Inference
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Making, Option, Source
 from lm_eval_stereoset.benchmarks.nli.answers import said
@@ -13,7 +14,17 @@ from lm_eval_stereoset.benchmarks.nli.fetch import CANONICAL_SHA256, COMMIT, REP
 from lm_eval_stereoset.benchmarks.nli.metrics import METRICS, columns_of, standouts
 from lm_eval_stereoset.benchmarks.nli.words import KINDS, parse_word
 
+if TYPE_CHECKING:
+    from lm_eval_stereoset.report.extras import Extras
+
 PHRASES = 33
+
+
+def extras() -> "Extras":
+    from lm_eval_stereoset.benchmarks.nli.shown import EXTRAS
+
+    return EXTRAS
+
 
 BENCHMARK = Benchmark(
     name="nli",
@@ -36,6 +47,7 @@ BENCHMARK = Benchmark(
     sample=Path(__file__).parent / "sample",
     said=said,
     standouts=standouts,
+    report=extras,
     ranked_by="eta",
     cluster="occupation",
     group="kind of verb phrase",
