@@ -41,7 +41,9 @@ class TaskResult(NamedTuple):
 
     def differs(self, other: "TaskResult") -> str | None:
         """In what they do not belong together; None if they do."""
-        if unlike := self.origin.differs(other.origin):
+        # Questions in words need a chat template, likelihoods none: the model is the same, and they are never pooled.
+        alike = bool(self.benchmark.words) == bool(other.benchmark.words)
+        if unlike := self.origin.differs(other.origin, prompts=alike):
             return unlike
         if self.shots != other.shots:
             return "number of few-shot examples"
