@@ -231,7 +231,7 @@ def _base_of(limit: Limit, run: Run, base: Sequence[Run]) -> paired.Difference |
         cluster_sums(side.clusters[k][chosen], *side.columns[k][chosen].T)
         for side, k in ((ours, i), (theirs, j))
     ]
-    pairs = paired.PairedSums(*sums, strata_of(run.benchmark, sums[0]))
+    pairs = paired.PairedSums(sums[0], sums[1], strata_of(run.benchmark, sums[0]))
     return paired.difference(pairs, merit_of(run.benchmark.metric(limit.metric)), math.nan)
 
 

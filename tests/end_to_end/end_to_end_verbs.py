@@ -86,6 +86,10 @@ VERBS = [
     Typed(f"{PUBLISH} --latex", ("\\begin{table",), (), predictions),
     Typed(f"{GEST} --explain feminine -o rates.json", ("urobila", "written: rates.json"), ("rates.json",), gest),
     Typed("stereoset nsp evaluate {nsp-decoder} --pairs {pairs} --json", ('"accuracy"',)),
+    Typed(
+        "stereoset chat-plan --model hf --model_args pretrained={gpt2} --tasks stereoset_chat_en --metadata data=sample",
+        ("stereoset_chat_en",),
+    ),
     Typed("stereoset tasks", ("tasks",)),
     Typed("stereoset data list", ("stereoset data fetch",)),
     Typed(f"stereoset translate plan --to it {P}", ("characters",)),
