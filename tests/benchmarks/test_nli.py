@@ -128,7 +128,7 @@ def test_a_damaged_line_is_named(tmp_path):
     folder = tmp_path / "fairness"
     folder.mkdir()
     (folder / "en.jsonl").write_text('{"role": "occupation", "text": "a"}\n{"role": "hobby", "text": "b"}\n')
-    with pytest.raises(UserError, match="line 2: role 'hobby' is none of"):
+    with pytest.raises(UserError, match="line 2: role 'hobby' is not one of"):
         store.load(BENCHMARK, "fairness", "en", tmp_path)
     (folder / "en.jsonl").write_text('{"role": "occupation", "text": "a"}\n')
     with pytest.raises(UserError, match="has no word with the role commerce verb"):
