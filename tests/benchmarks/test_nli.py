@@ -291,6 +291,12 @@ def test_labels_can_be_named_by_the_user(classifier, tmp_path):
     model, tokenizer = load(tmp_path, device="cpu", labels="entailment/contradiction/neutral")
     found = [[s.probability for s in row] for row in score(model, tokenizer, twins)]
     assert np.array(found) == pytest.approx(usual)
+    from lm_eval_stereoset.harness.model import StereoSetHF
+
+    labels = "entailment/contradiction/neutral"
+    scored = StereoSetHF(str(tmp_path), labels=labels, device="cpu").scored_model
+    found = [[s.probability for s in row] for row in score(scored, tokenizer, twins)]
+    assert np.array(found) == pytest.approx(usual)
     with pytest.raises(UserError, match="name each of the model's 3 classes once"):
         load(tmp_path, device="cpu", labels="entailment/neutral")
 
