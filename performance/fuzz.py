@@ -130,7 +130,8 @@ def one_case(
     shutil.copytree(base / name, work)
     kind = KINDS[name]
     file = generator.choice(kind.spoilt)
-    matching = [command for command in kind.commands if Path(file).name in command] or list(kind.commands)
+    others = {Path(other).name for other in kind.spoilt} - {Path(file).name}
+    matching = [c for c in kind.commands if Path(file).name in c or not any(name in c for name in others)]
     command = generator.choice(matching)
     how = spoil_file(work / file, generator, work)
     before = checksums(work)
