@@ -1,6 +1,6 @@
 """How fast pairs of texts are compared (GEST, EuroGEST), beside other ways to do it. Random weights at real sizes.
 
-    python performance/gest.py                          # both comparisons, some minutes
+    python performance/gest.py                          # both comparisons, some minutes on an idle machine
     python performance/gest.py --only bert-base --sentences 100
 
 bert-base   GEST's English sentences in four templates. The other side is the published method: one text at a time, its
@@ -19,6 +19,7 @@ import csv
 import json
 import logging
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -41,7 +42,7 @@ TEMPLATES = (
     ('"{}", the man said.', '"{}", the woman said.'),
 )
 HARNESS_SIZES = (4, 16, 64)
-OURS_TOKENS = (512, 1024)
+OURS_TOKENS = 512  # the default on a CPU
 
 Side = Callable[[Sequence[Question]], list[float]]  # two log-probabilities per pair
 
@@ -132,36 +133,32 @@ def timed(run: Side, questions: Sequence[Question]) -> tuple[float, float, list[
 
 
 def fastest(make: Callable[[int], Side], values: tuple[int, ...], questions: Sequence[Question]) -> int:
-    """The setting that needs the least time of the processor for a few questions, each tried twice, by turns."""
-    sides = {value: make(value) for value in values}
-    used: dict[int, list[float]] = {value: [] for value in values}
-    for _ in range(2):
-        for value, side in sides.items():
-            used[value].append(timed(side, questions)[1])
-    return min(values, key=lambda value: min(used[value]))
+    """The setting that needs the least time of the processor for a few questions."""
+    used = {value: timed(make(value), questions)[1] for value in values}
+    return min(values, key=used.__getitem__)
 
 
-def alternate(blocks: Sequence[Sequence[Question]], a: Side, b: Side) -> dict[str, Any]:
-    """Both sides on every block, by turns, the one that begins changing from block to block."""
-    seconds: dict[str, list[tuple[float, float]]] = {"a": [], "b": []}
+def alternate(blocks: Sequence[Sequence[Question]], a: Side, b: Side, step: int = 1) -> dict[str, Any]:
+    """Both sides on every block, by turns, the one that begins changing from block to block; times per question.
+
+    `step`: (b) gets every so many questions only, where (a) needs large blocks: it tries the model out in every call.
+    """
+    seconds: dict[str, list[np.ndarray]] = {"a": [], "b": []}
     logs: dict[str, list[float]] = {"a": [], "b": []}
     for number, block in enumerate(blocks):
-        sides = [("a", a), ("b", b)]
-        for name, side in sides if number % 2 else sides[::-1]:
-            wall, used, found = timed(side, block)
-            seconds[name].append((wall, used))
+        sides = [("a", a, block), ("b", b, block[::step])]
+        for name, side, questions in sides if number % 2 else sides[::-1]:
+            wall, used, found = timed(side, questions)
+            seconds[name].append(np.array([wall, used]) / len(questions))
             logs[name] += found
-        (_, ours_used), (_, their_used) = seconds["a"][-1], seconds["b"][-1]
-        print(
-            f"block {number + 1} of {len(blocks)}: {their_used / ours_used:.1f}", file=sys.stderr, flush=True
-        )
+        ratio = seconds["b"][-1] / seconds["a"][-1]
+        print(f"block {number + 1} of {len(blocks)}: {ratio.round(1).tolist()}", file=sys.stderr, flush=True)
     ratios = np.array(seconds["b"]) / np.array(seconds["a"])
     low, middle, high = np.percentile(ratios, (25, 50, 75), axis=0).tolist()
-    done = sum(map(len, blocks))
-    per_1000 = {name: 1000 * sum(used for _, used in times) / done for name, times in seconds.items()}
+    per_1000 = {name: 1000 * float(np.mean(times, axis=0)[1]) for name, times in seconds.items()}
     return {
         "blocks": len(blocks),
-        "pairs": done,
+        "pairs": sum(map(len, blocks)),
         "ratio": {"median": middle[0], "quartiles": [low[0], high[0]]},
         "ratio_of_processor": {"median": middle[1], "quartiles": [low[1], high[1]]},
         "ours_s_per_1000": per_1000["a"],
@@ -179,7 +176,7 @@ def in_blocks(groups: Sequence[Sequence[Question]], size: int) -> list[list[Ques
     ]
 
 
-def few_of(blocks: Sequence[Sequence[Question]], count: int = 12) -> list[Question]:
+def few_of(blocks: Sequence[Sequence[Question]], count: int = 8) -> list[Question]:
     """From the middle, for choosing a batch size."""
     return list(blocks[len(blocks) // 2])[:count]
 
@@ -187,12 +184,11 @@ def few_of(blocks: Sequence[Sequence[Question]], count: int = 12) -> list[Questi
 def bert(sentences: int, block: int) -> dict[str, Any]:
     model, tokenizer = build(SIZES["bert-base"])
     blocks = in_blocks(english(sentences), block)
-    tokens = fastest(lambda n: ours(model, tokenizer, "masked", n), OURS_TOKENS, few_of(blocks))
-    row = alternate(blocks, ours(model, tokenizer, "masked", tokens), published(model, tokenizer))
+    row = alternate(blocks, ours(model, tokenizer, "masked", OURS_TOKENS), published(model, tokenizer))
     logs = row.pop("logs")
     largest = float(np.abs(np.array(logs["a"]) - np.array(logs["b"])).max() / math.log(10))
     return {
-        "batch_tokens": tokens,
+        "batch_tokens": OURS_TOKENS,
         "compared_with": "the published method",
         "largest_difference": largest,
     } | row
@@ -201,17 +197,20 @@ def bert(sentences: int, block: int) -> dict[str, Any]:
 def gpt2(pairs: int, block: int) -> dict[str, Any]:
     model, tokenizer = build(SIZES["gpt2"])
     blocks = in_blocks(german(pairs), block)
-    tokens = fastest(lambda n: ours(model, tokenizer, "causal", n), OURS_TOKENS, few_of(blocks))
     size = fastest(lambda n: harness(model, tokenizer, n), HARNESS_SIZES, few_of(blocks))
-    row = alternate(blocks, ours(model, tokenizer, "causal", tokens), harness(model, tokenizer, size))
+    row = alternate(blocks, ours(model, tokenizer, "causal", OURS_TOKENS), harness(model, tokenizer, size), 5)
     row.pop("logs")  # not of the same tokens everywhere
-    return {"batch_tokens": tokens, "harness_batch": size, "compared_with": f"`hf`, batches of {size}"} | row
+    return {
+        "batch_tokens": OURS_TOKENS,
+        "harness_batch": size,
+        "compared_with": f"`hf`, batches of {size}",
+    } | row
 
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
     lines = [
-        "| model | data | compared with | ours, s per 1,000 pairs | theirs | ratio by the clock | of processor time |",
-        "|---|---|---|---|---|---|---|",
+        "| model | data | compared with | ours, s per 1,000 pairs | theirs | ratio by the clock | of processor time | load |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name, row in rows.items():
         spread, used = (
@@ -220,7 +219,7 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
         )
         lines.append(
             f"| {name} | {row['data']}, {row['pairs']} pairs | {row['compared_with']} | {row['ours_s_per_1000']:.1f} | "
-            f"{row['theirs_s_per_1000']:.1f} | {spread} | {used} |"
+            f"{row['theirs_s_per_1000']:.1f} | {spread} | {used} | {row['load']:.0f} |"
         )
     return "\n".join(lines)
 
@@ -231,17 +230,17 @@ def main() -> None:
     )
     parser.add_argument("--only", choices=("bert-base", "gpt2"))
     parser.add_argument("--sentences", type=int, default=80, help="of English (four pairs each)")
-    parser.add_argument("--pairs", type=int, default=320, help="of German")
+    parser.add_argument("--pairs", type=int, default=640, help="of German")
     args = parser.parse_args()
     logging.getLogger("lm_eval").setLevel(logging.ERROR)  # of models that are given as objects
-    rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
-    about = {"threads": torch.get_num_threads(), "torch": torch.__version__}
+    about = {"threads": torch.get_num_threads(), "torch": torch.__version__, "load": os.getloadavg()[0]}
+    found = {}
     if args.only in (None, "bert-base"):
-        rows["bert-base"] = {"data": "GEST, four templates"} | about | bert(args.sentences, 10)
-        print(table(rows))
+        found["bert-base"] = {"data": "GEST, four templates"} | about | bert(args.sentences, 10)
     if args.only in (None, "gpt2"):
-        rows["gpt2"] = {"data": "EuroGEST, German"} | about | gpt2(args.pairs, 32)
-    rows = dict(sorted(rows.items()))
+        found["gpt2"] = {"data": "EuroGEST, German"} | about | gpt2(args.pairs, 160)
+    rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
+    rows = dict(sorted((rows | found).items()))
     texts = {
         RESULTS: json.dumps(rows, indent=1) + "\n",
         RESULTS.with_suffix(".md"): PAGE.format(table=table(rows)),
@@ -256,6 +255,7 @@ PAGE = """# Pairs of texts: time beside other ways to compare them
 
 Made by `python performance/gest.py`, which says what each side does; random weights at real sizes. The ratio is the
 median of blocks in which the two sides take turns, with its quartiles in brackets; seconds are those of the processor.
+`load` is how many other processes wanted the machine's processors meanwhile.
 
 {table}
 """

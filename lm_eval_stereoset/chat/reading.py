@@ -50,6 +50,11 @@ _THOUGHT_STARTS = re.compile(
 _CONTROL = re.compile(
     r"<\|[^|<>]{1,40}\|>|</?\s*(?:s|answer|response|final|eos|bos|end_of_turn)\s*>|\[/?INST\]"
 )
+# An item of a list; not "(b) and (c) are odd"
+_LIST_ITEM = re.compile(
+    r"[\s>*#•_–—-]*\(?([abcABC])[).:](?!\s*(?:,|and|or|is|are|und|oder|ist|sind|et|ou|est|sont|y|o|es|son|ve)\b)(.*\w)?"
+)
+_BROKEN_ITEM = re.compile(r"\s*\(\s*([abc])?\s*")
 _BLANKS = re.compile(r"\s{2,}")
 _ENDED = re.compile(r"[.!?…。！？)\]}\"'”»*]\s*$")
 FEW = 4  # words: in a longer text, a candidate's word is a word like any other; a sentence is quoted
@@ -121,7 +126,7 @@ def without_thought(answer: str) -> tuple[str, bool]:
 
 def _of_letters(said: str, options: Sequence[Option]) -> Reading | None:
     """Rules 3 to 5: letters that are certainly meant as the answer."""
-    marked = mark_letters(_without_list(said, options))
+    marked = mark_letters(_without_list(_without_any_list(said), options))
     if marked.opening:
         if len(marked.opening) > 1:
             return Reading(UNREADABLE, why=SEVERAL)
@@ -148,6 +153,38 @@ def _unless_other_text(letter: str, marked: Marked, options: Sequence[Option], w
     if others and place not in others:
         return Reading(UNREADABLE, why=SEVERAL)
     return Reading(CHOSEN, place, why)
+
+
+def _lines(said: str) -> list[str]:
+    return [line for line in said.splitlines() if fold(line) or line.strip() == "("]
+
+
+def _list_in(said: str) -> tuple[int, int] | None:
+    """The first and the last but one line of a list "(a) …", "(b) …", in whatever words; it may break off anywhere."""
+    lines = _lines(said)
+    starts = [_LIST_ITEM.match(line) for line in lines]
+    letters = "".join(found[1].lower() if found else "-" for found in starts)
+    if lines and (broken := _BROKEN_ITEM.fullmatch(lines[-1])) and len(letters) > 1:
+        letters = letters[:-1] + (broken[1] or {"a": "b", "b": "c"}.get(letters[-2], "-"))
+    place = letters.find("ab")
+    if place < 0 or (found := starts[place]) is None or not found[2]:
+        return None
+    return place, place + (3 if letters.startswith("abc", place) else 2)
+
+
+def _ends_in_list(said: str) -> Reading | None:
+    """A list of the options, and nothing behind it that says which."""
+    found, lines = _list_in(said), _lines(said)
+    if found is None or found[1] < len(lines) or mark_letters("\n".join(lines[: found[0]])).letters:
+        return None
+    last = _LIST_ITEM.match(lines[-1])
+    whole = found[1] - found[0] == 3 and last and last[2] and _ENDED.search(said)
+    return Reading(UNREADABLE, why=SEVERAL if whole else CUT_OFF)
+
+
+def _without_any_list(said: str) -> str:
+    found, lines = _list_in(said), _lines(said)
+    return said if found is None else "\n".join([*lines[: found[0]], *lines[found[1] :]])
 
 
 def _without_list(said: str, options: Sequence[Option]) -> str:
@@ -182,6 +219,8 @@ def _of_words(said: str, folded: str, options: Sequence[Option]) -> Reading:
             return Reading(kind)
         if kind == REFUSED and (group := _of_named(said, options)):
             return group
+    if listed := _ends_in_list(said):
+        return listed
     letters = set(mark_letters(_without_list(said, options)).letters)
     if letters and _breaks_off_in_option(said, options):
         return Reading(UNREADABLE, why=CUT_OFF)

@@ -227,11 +227,11 @@ def _base_of(limit: Limit, run: Run, base: Sequence[Run]) -> paired.Difference |
     if group != OVERALL:
         groups = {f"{s} {e.id}": e.group for s, scored in (run.parts or {}).items() for e in scored.examples}
         chosen = np.array([groups[id_] == group for id_ in ours.ids[i]])
-    sums = [
+    first, second = (
         cluster_sums(side.clusters[k][chosen], *side.columns[k][chosen].T)
         for side, k in ((ours, i), (theirs, j))
-    ]
-    pairs = paired.PairedSums(*sums, strata_of(run.benchmark, sums[0]))
+    )
+    pairs = paired.PairedSums(first, second, strata_of(run.benchmark, first))
     return paired.difference(pairs, merit_of(run.benchmark.metric(limit.metric)), math.nan)
 
 

@@ -180,7 +180,9 @@ def _benchmark_of(provenance: Mapping[str, Any], by_name: TaskName | None, where
         return by_name.benchmark if by_name else benchmarks.find(FIRST_BENCHMARK)
     if name not in benchmarks.names():
         known = ", ".join(benchmarks.names())
-        raise UserError(f"{where}: its benchmark {short(name)} is none of {known}; is it of a later version?")
+        raise UserError(
+            f"{where}: its benchmark {short(name)} is not one of {known}; is it of a later version?"
+        )
     return benchmarks.find(name)
 
 

@@ -174,7 +174,7 @@ PANELS = (
         link="Likelihoods",
         title="What it says, and what it prefers",
         table=beside,
-        text="Needs results of the same model's likelihoods, too: the tasks without chat in their names.",
+        text="Of models whose likelihoods are among the results, too (the tasks without chat in their names).",
     ),
     Panel(
         name="preferences",

@@ -122,13 +122,12 @@ def test_refusals_by_bias_type_and_language(page):
 
 
 def test_answers_are_in_the_browser_as_text(page, visit):
+    from playwright.sync_api import expect
+
     seen = visit(page)
     seen.page.click("#stereoset_chat-show-examples")
     seen.page.fill("#stereoset_chat-example-search", "onerror")
-    seen.page.wait_for_function("document.querySelectorAll('#stereoset_chat article.example').length > 0")
-    seen.page.wait_for_function(
-        "document.querySelector('#stereoset_chat-example-count').textContent.startsWith('14 ')"
-    )
+    expect(seen.page.locator("#stereoset_chat-example-count")).to_have_text("14 examples found.")
     quotes = seen.page.locator("#stereoset_chat article.example blockquote")
     assert "<img src=x onerror=alert(1)>" in quotes.first.text_content()
     assert seen.page.locator("#stereoset_chat article.example img").count() == 0
@@ -138,14 +137,13 @@ def test_answers_are_in_the_browser_as_text(page, visit):
 
 
 def test_an_example_that_is_refused_prefers_no_candidate(page, visit):
+    from playwright.sync_api import expect
+
     seen = visit(page)
     seen.page.click("#stereoset_chat-show-examples")
     seen.page.select_option("label:text-is('Outcome') + select >> nth=-1", "no candidate")
-    count = seen.page.locator("#stereoset_chat-example-count")
-    seen.page.wait_for_function(
-        "document.querySelector('#stereoset_chat-example-count').textContent.startsWith('56 ')"
-    )
-    assert count.text_content() == "56 examples found."  # model-b refuses them all
+    # model-b refuses them all
+    expect(seen.page.locator("#stereoset_chat-example-count")).to_have_text("56 examples found.")
     assert seen.quiet()
 
 
