@@ -50,6 +50,7 @@ def _declared(benchmark: Benchmark) -> dict[str, Any]:
         if benchmark.words
         else "the candidate with the highest score",
         "severalSplits": len(benchmark.splits) > 1,
+        "pooled": benchmark.pooled_splits,
         "groups": (OVERALL, *benchmark.groups),
         "groupName": benchmark.group,
         "clusterName": benchmark.cluster,

@@ -93,7 +93,7 @@ def _heat_block(axes: Any, values: np.ndarray, labels: list[str], middle: float,
         spine.set_visible(False)
     for (i, j), value in np.ndenumerate(values):
         ink = "white" if abs(value - middle) > 0.77 * reach else "black"
-        text = "–" if math.isnan(value) else f"{value:.2f}"
+        text = "–" if math.isnan(value) else f"{value:.2f}".replace("-0.00", "0.00")
         axes.text(j, i, text, ha="center", va="center", fontsize=6.5, color=ink)
     axes.axhline(ABOUT_WOMEN - 0.5, color="black", linewidth=1)
     return image
@@ -144,12 +144,20 @@ def _box(axes: Any, ranks: np.ndarray, y: int, shade: str) -> None:
 
 
 def _marks(axes: Any, study: Study, split: str, runs: list[Run], kind: Kind, i: int) -> None:
-    """Those of equal rank side by side, so that each can be seen."""
-    offsets = np.linspace(-0.22, 0.22, len(runs)) if len(runs) > 1 else [0.0]
-    for run, offset in zip(runs, offsets, strict=True):
-        ends = (kind.ranks(run, split, end)[i] for end in ("_low", "_high"))
-        low, high = ends if len(runs) <= FEW else (math.nan, math.nan)
-        dot(axes, study, run, kind.ranks(run, split)[i], low, high, i + offset)
+    """Those of equal rank stand side by side, so that each can be seen."""
+    by_rank: dict[float, list[Run]] = {}
+    for run in runs:
+        by_rank.setdefault(float(kind.ranks(run, split)[i]), []).append(run)
+    for rank, equal in by_rank.items():
+        across = math.ceil(len(equal) / FEW)
+        down = math.ceil(len(equal) / across)
+        for place, run in enumerate(equal):
+            x = rank + 0.24 * (place % across - (across - 1) / 2)
+            y = i + (0.21 if len(runs) > FEW else 0.3) * (place // across - (down - 1) / 2)
+            low, high = (kind.ranks(run, split, end)[i] for end in ("_low", "_high"))
+            if len(runs) > FEW:
+                low = high = math.nan
+            dot(axes, study, run, x, low, high, y, size=5 if len(runs) <= 2 * FEW else 3.4)
 
 
 def models_legend(axes: Any, study: Study, runs: list[Run], beside: float = 0.0) -> None:
