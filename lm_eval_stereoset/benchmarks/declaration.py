@@ -157,6 +157,8 @@ class Benchmark:
     # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
+    # Pairs of sentences in its examples that differ in one property only: what projections are fitted on
+    pairs: Callable[[Sequence[Any]], list[tuple[str, str]]] | None = None
     # How it is asked in words, of models that answer in words only; None: by log-likelihoods
     words: Words | None = None
     # What must be said beside the numbers of a task in the closing table, from its values by metric; or None
