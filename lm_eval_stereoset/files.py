@@ -86,8 +86,12 @@ def refuse_special(path: Path) -> None:
 
 
 def read_text(path: Path | str) -> str:
+    return decoded(read_bytes(path), path)
+
+
+def decoded(content: bytes, path: Path | str) -> str:
     try:
-        return read_bytes(path).decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 (byte {error.start})") from error
 

@@ -1,5 +1,6 @@
 """The model card: what the model is, what it was made from, how well it does."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,22 @@ from nsp_finetune.settings import TrainSettings
 def base_name(base: str) -> str:
     """A hub name as it is; of a local file or folder its last part, which says something to others."""
     return Path(base).resolve().name if Path(base).exists() else base
+
+
+def accuracy_rows(accuracy: dict[str, dict[str, Any]]) -> str:
+    return "\n".join(
+        f"| {name} | {100 * a['accuracy']:.2f} % | {100 * a['low']:.2f} to {100 * a['high']:.2f} % | {a['pairs']:,} "
+        f"| {a['articles']:,} |"
+        for name, a in accuracy.items()
+    )
+
+
+def settings_rows(settings: TrainSettings, without: Sequence[str] = ()) -> str:
+    return "\n".join(
+        f"| {name} | {value!r} |"
+        for name, value in vars(settings).items()
+        if value is not None and name not in ("base", *without)
+    )
 
 
 def model_card(
@@ -27,22 +44,14 @@ def model_card(
         f"| {info['sentences']:,} |"
         for language, info in statistics["languages"].items()
     )
-    results = "\n".join(
-        f"| {name} | {100 * a['accuracy']:.2f} % | {100 * a['low']:.2f} to {100 * a['high']:.2f} % | {a['pairs']:,} "
-        f"| {a['articles']:,} |"
-        for name, a in accuracy.items()
-    )
+    results = accuracy_rows(accuracy)
     silent = accuracy["all"]["no_answer"]
     remark = (
         f"\nNeither label was generated for {100 * silent:.2f} % of the pairs; they count as wrong.\n"
         if silent
         else ""
     )
-    values = "\n".join(
-        f"| {name} | {value!r} |"
-        for name, value in vars(settings).items()
-        if value is not None and name != "base"
-    )
+    values = settings_rows(settings)
     return f"""---
 library_name: transformers
 tags:

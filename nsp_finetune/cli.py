@@ -9,8 +9,9 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lm_eval_stereoset.errors import UserError
 from nsp_finetune.settings import CHOICES, TrainSettings, load_settings, preset_names, type_of
@@ -23,12 +24,13 @@ SAY_LATER = 5
 def make_parser(prog: str = "stereoset nsp") -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=prog,
-        description="Next-sentence prediction for GPT-2, T5 and encoder models.",
-        epilog="On several processes: accelerate launch -m nsp_finetune train …",
+        description="Next-sentence prediction for GPT-2, T5 and encoder models, and natural language inference.",
+        epilog="On several processes: accelerate launch -m nsp_finetune train …, or nli …",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_prepare(commands.add_parser("prepare", help="a corpus into sentence pairs"))
     _add_train(commands.add_parser("train", help="fine-tune a model on sentence pairs"))
+    _add_nli(commands.add_parser("nli", help="fine-tune a classifier for natural language inference"))
     _add_evaluate(commands.add_parser("evaluate", help="accuracy of a model on held-out pairs"))
     _add_convert(commands.add_parser("convert", help="the authors' checkpoints into model folders"))
     return parser
@@ -97,10 +99,37 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "--output", type=Path, required=True, metavar="DIR", help="the model; DIR.run beside it: the run"
     )
     parser.add_argument("--resume", action="store_true", help="go on from the newest whole checkpoint")
+    _add_settings(parser, {}, ())
+
+
+def _add_nli(parser: argparse.ArgumentParser) -> None:
+    from nsp_finetune.nli_settings import DEFAULTS, UNUSED
+
+    parser.add_argument("--preset", metavar="FILE", help="a YAML file with settings of your own")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        metavar="SOURCE",
+        help="a folder with SNLI's files (…train….jsonl, …dev….jsonl, …test….jsonl), one such file, of which a "
+        "twentieth is held out for validation and for test, or a hub data set, such as stanfordnlp/snli",
+    )
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="DIR", help="the model; DIR.run beside it: the run"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on from the newest whole checkpoint")
+    _add_settings(parser, DEFAULTS, UNUSED)
+
+
+def _add_settings(
+    parser: argparse.ArgumentParser, defaults: Mapping[str, Any], without: Sequence[str]
+) -> None:
     group = parser.add_argument_group("settings (each goes before the preset's)")
     for field in dataclasses.fields(TrainSettings):
-        kind = type_of(field.name)
-        shown = "" if field.default in (None, "") else f" (default: {field.default})"
+        if field.name in without:
+            continue
+        kind, default = type_of(field.name), defaults.get(field.name, field.default)
+        shown = "" if default in (None, "") else f" (default: {default})"
         options = {"default": argparse.SUPPRESS, "help": (field.metadata["help"] + shown).replace("%", "%%")}
         if kind is bool:
             options["action"] = argparse.BooleanOptionalAction
@@ -153,7 +182,13 @@ def _at_least(least: int) -> Callable[[str], int]:
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "stereoset nsp") -> int:
-    commands = {"prepare": _prepare, "train": _train, "evaluate": _evaluate, "convert": _convert}
+    commands = {
+        "prepare": _prepare,
+        "train": _train,
+        "nli": _nli,
+        "evaluate": _evaluate,
+        "convert": _convert,
+    }
     arguments = make_parser(prog).parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     try:
@@ -185,11 +220,25 @@ def _prepare(arguments: argparse.Namespace) -> None:
 def _train(arguments: argparse.Namespace) -> None:
     from nsp_finetune.train import train
 
-    known = {field.name for field in dataclasses.fields(TrainSettings)}
-    overrides = {name: value for name, value in vars(arguments).items() if name in known}
-    settings = load_settings(arguments.preset, overrides)
+    settings = load_settings(arguments.preset, _given(arguments))
     _quiet()
     train(settings, arguments.pairs, arguments.output, arguments.resume)
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings that are on the command line."""
+    known = {field.name for field in dataclasses.fields(TrainSettings)}
+    return {name: value for name, value in vars(arguments).items() if name in known}
+
+
+def _nli(arguments: argparse.Namespace) -> None:
+    from nsp_finetune.nli import NLI
+    from nsp_finetune.nli_settings import nli_settings
+    from nsp_finetune.train import train
+
+    settings = nli_settings(arguments.preset, _given(arguments))
+    _quiet()
+    train(settings, arguments.data, arguments.output, arguments.resume, NLI)
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:

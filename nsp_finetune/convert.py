@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_special
-from lm_eval_stereoset.scoring.nsp_model import NSPModel, fit_head
+from lm_eval_stereoset.scoring.nsp_folder import fit_head, save_nsp_model
+from lm_eval_stereoset.scoring.nsp_model import NSPModel
 from nsp_finetune.models import new_model
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ BUFFERS = (".attn.bias", ".attn.masked_bias", ".crossattention.bias", ".crossatt
 
 def convert(checkpoint: Path, base: str, output: Path, prefix: str | None = None) -> NSPModel:
     """Writes `output`; the result answers as the authors' program does for a batch of one."""
-    core_state, head_state = split_state(read_state(checkpoint), str(checkpoint))
+    core_state, head_state = split_state(read_authors_state(checkpoint), str(checkpoint))
     model = new_model(base, pair="tokenizer", rows=embedding_rows(core_state))
     settings = model.settings
     if prefix is None:
@@ -40,11 +41,11 @@ def convert(checkpoint: Path, base: str, output: Path, prefix: str | None = None
         model.tokenizer,
         dataclasses.replace(settings, pair="tokenizer", prefix=prefix, label_step=label_step),
     )
-    converted.save(output)
+    save_nsp_model(converted, output)
     return converted
 
 
-def read_state(checkpoint: Path) -> Mapping[str, "torch.Tensor"]:
+def read_authors_state(checkpoint: Path) -> Mapping[str, "torch.Tensor"]:
     """The tensors of a checkpoint. Only weights are unpickled: nothing in the file can run."""
     import torch
 

@@ -20,7 +20,7 @@ Article = tuple[str, str]  # id, text
 
 
 @dataclass(frozen=True)
-class Source:
+class CorpusSource:
     language: str
     name: str  # as the user gave it
     kind: str  # parquet, jsonl, text or hub
@@ -42,7 +42,7 @@ class Source:
         return int(sum(path.stat().st_size for path in self.files) * EXPANSION[self.kind])
 
 
-def resolve(corpora: Sequence[str], languages: Sequence[str]) -> list[Source]:
+def resolve(corpora: Sequence[str], languages: Sequence[str]) -> list[CorpusSource]:
     """`corpora`: LANGUAGE=SOURCE for each language, or one source for all ("{language}" stands for the code)."""
     pairs = [corpus.split("=", 1) for corpus in corpora if _is_named(corpus)]
     named = dict(pairs)
@@ -79,7 +79,7 @@ def _is_named(corpus: str) -> bool:
     return bool(equals) and _CODE.fullmatch(head) is not None
 
 
-def _source(language: str, name: str) -> Source:
+def _source(language: str, name: str) -> CorpusSource:
     name = name.replace("{language}", language)
     path = Path(name).expanduser()
     try:
@@ -91,7 +91,7 @@ def _source(language: str, name: str) -> Source:
             raise UserError(
                 f"{path}: unknown kind of corpus; known are {', '.join(SUFFIXES)} files and folders of them"
             )
-        return Source(language, str(path), SUFFIXES[path.suffix], (path,))
+        return CorpusSource(language, str(path), SUFFIXES[path.suffix], (path,))
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and not p.is_dir())
         for file in files:
@@ -100,14 +100,16 @@ def _source(language: str, name: str) -> Source:
         if len(kinds) != 1:
             found = "mixed kinds of files" if kinds else f"no {', '.join(SUFFIXES)} file"
             raise UserError(f"{path}: {found}; a corpus folder holds one kind")
-        return Source(language, str(path), kinds.pop(), tuple(files))
+        return CorpusSource(language, str(path), kinds.pop(), tuple(files))
     if name.startswith(("/", ".", "~")) or path.suffix in SUFFIXES or name.count("/") != 1:
         raise UserError(f"{name}: no such file or folder (and no name of a hub data set, OWNER/NAME)")
     owner_name, _, config = name.partition(":")
-    return Source(language, owner_name, "hub", config=config or WIKIPEDIA_CONFIG.format(language=language))
+    return CorpusSource(
+        language, owner_name, "hub", config=config or WIKIPEDIA_CONFIG.format(language=language)
+    )
 
 
-def read(source: Source, text_column: str = "text", id_column: str = "id") -> Iterator[Article]:
+def read(source: CorpusSource, text_column: str = "text", id_column: str = "id") -> Iterator[Article]:
     """Articles one after the other; never more than a block of them in memory."""
     columns = (text_column, id_column)
     if source.kind == "hub":
@@ -124,7 +126,7 @@ def read(source: Source, text_column: str = "text", id_column: str = "id") -> It
             )
 
 
-def _read_hub(source: Source, text_column: str, id_column: str) -> Iterator[Article]:
+def _read_hub(source: CorpusSource, text_column: str, id_column: str) -> Iterator[Article]:
     from datasets import load_dataset
 
     number = 0

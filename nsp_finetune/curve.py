@@ -18,8 +18,11 @@ def smoothed(values: Sequence[float]) -> np.ndarray:
     return np.array(result)
 
 
-def draw(history: dict[str, list[dict[str, Any]]], path: Path, title: str) -> None:
-    """`history`: "train" and "validation" points, each with examples, loss, accuracy (and learning rates)."""
+def draw(history: dict[str, list[dict[str, Any]]], path: Path, title: str, chance: float = 50) -> None:
+    """`history`: "train" and "validation" points, each with examples, loss, accuracy (and learning rates).
+
+    `chance`: the accuracy of guessing, in percent.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -41,9 +44,9 @@ def draw(history: dict[str, list[dict[str, Any]]], path: Path, title: str) -> No
         accuracy.fill_between(
             _x(validation), *bounds, color="#c2410c", alpha=0.15, linewidth=0, label="95 % interval"
         )
-    accuracy.axhline(50, color="#888888", linestyle=":", linewidth=1)
+    accuracy.axhline(chance, color="#888888", linestyle=":", linewidth=1)
     accuracy.annotate(
-        "chance", (0.995, 50), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8
+        "chance", (0.995, chance), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8
     )
     loss.set_ylabel("cross-entropy (nats)")
     accuracy.set_ylabel("accuracy (%)")

@@ -1,13 +1,10 @@
-"""Pairs into token ids, once, and the plan of an epoch: which pairs form which batch on which process."""
+"""Pairs, and their token ids, which are made once and kept."""
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, refuse_special
@@ -20,10 +17,6 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 WAY_OUT = "put the tokenizer's files into the model's folder, or choose a model of this language"
-SORTED_STEPS = 50  # optimiser steps whose pairs are sorted by length together
-
-MicroBatch = np.ndarray  # indices of the pairs that one process computes at once
-Step = list[MicroBatch]  # all that make one optimiser step, over all processes
 
 
 def load_pairs(folder: Path, split: str, max_examples: int | None = None) -> "Dataset":
@@ -58,10 +51,11 @@ def read_pairs(path: Path) -> "Dataset":
     return pairs
 
 
-def tokenise(model: NSPModel, folder: Path, split: str, cache: Path, max_examples: int | None) -> "Dataset":
+def token_table(
+    model: NSPModel, folder: Path, split: str, cache: Path, max_examples: int | None
+) -> "Dataset":
     """Columns input_ids (token_type_ids), label, length, language, first_article; kept in `cache` for a next time."""
     pairs = load_pairs(folder, split, max_examples)
-    refuse_useless_tokenizer(model.tokenizer, pairs[:LOOKED_AT]["first"], "the model", WAY_OUT)
     key = [
         read_json(folder / "inputs.json"),
         split,
@@ -69,7 +63,12 @@ def tokenise(model: NSPModel, folder: Path, split: str, cache: Path, max_example
         asdict(model.settings),
         tokenizer_state(model.tokenizer),
     ]
-    mark = fingerprint(key)
+    return kept_tokens(model, pairs, split, cache, checksum_of(key))
+
+
+def kept_tokens(model: Any, pairs: "Dataset", split: str, cache: Path, mark: str) -> "Dataset":
+    """The pairs as token ids; `mark` tells what they depend on."""
+    refuse_useless_tokenizer(model.tokenizer, pairs[:LOOKED_AT]["first"], "the model", WAY_OUT)
     kept = cache / f"{split}-{mark}.arrow"
     if not is_whole(kept, len(pairs)):
         kept.unlink(missing_ok=True)
@@ -108,7 +107,7 @@ def is_whole(kept: Path, rows: int) -> bool:
     return len(tokens) == rows and {"input_ids", "label", "length"} <= set(tokens.column_names)
 
 
-def fingerprint(value: Any) -> str:
+def checksum_of(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
@@ -120,45 +119,5 @@ def tokenizer_state(tokenizer: Any) -> Any:
     return {key: value for key, value in state.items() if key not in ("truncation", "padding")}
 
 
-def plan_epoch(
-    lengths: np.ndarray, batch_size: int, accumulation: int, seed: Sequence[int], grouped: bool
-) -> list[Step]:
-    """Every pair once, in a random order that depends on the seed alone, never on the number of processes.
-
-    Grouped: within runs of SORTED_STEPS steps pairs are sorted by length before they are cut into batches, so a
-    batch holds little padding; the batches are then shuffled, so a step still holds short and long ones.
-    """
-    generator = np.random.default_rng(list(seed))
-    order = generator.permutation(len(lengths))
-    if grouped:
-        run = SORTED_STEPS * accumulation * batch_size
-        for begin in range(0, len(order), run):
-            part = order[begin : begin + run]
-            order[begin : begin + run] = part[np.argsort(-lengths[part], kind="stable")]
-    batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
-    # the last batch, which may be short, stays last: every other step has its full number of pairs
-    mixed = (
-        [*generator.permutation(len(batches) - 1).tolist(), len(batches) - 1]
-        if grouped
-        else range(len(batches))
-    )
-    batches = [batches[i] for i in mixed]
-    return [batches[begin : begin + accumulation] for begin in range(0, len(batches), accumulation)]
-
-
-def share_of(step: Step, rank: int, processes: int, accumulation: int) -> list[tuple[int, MicroBatch]]:
-    """What one process computes of a step, each batch with its number in the step; perhaps nothing of a short one.
-
-    Whole batches where a full step can be dealt out evenly (then even dropout is the same for any number of
-    processes), otherwise a slice of each.
-    """
-    numbered = list(enumerate(step))
-    if accumulation % processes == 0:
-        return numbered[rank::processes]
-    return [(number, part) for number, batch in numbered if len(part := batch[rank::processes])]
-
-
-def batches_by_length(lengths: np.ndarray, batch_size: int) -> list[MicroBatch]:
-    """For evaluation: longest first, so that memory runs out at once or never."""
-    order = np.argsort(-lengths, kind="stable")
-    return [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
+def tokenizer_checksum(tokenizer: Any) -> str:
+    return checksum_of(tokenizer_state(tokenizer))

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.nsp_model import NSPModel, load_nsp_model
-from nsp_finetune.data import batches_by_length, tokenise
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_model import NSPModel
+from nsp_finetune.batches import batches_by_length, model_inputs
+from nsp_finetune.data import token_table
 
 if TYPE_CHECKING:
     import torch
@@ -33,9 +35,13 @@ class Accuracy:
     loss: float = math.nan
 
     def __str__(self) -> str:
+        return self.in_words("articles")
+
+    def in_words(self, clusters: str) -> str:
+        """`clusters`: what pairs of one source are of."""
         interval = f"95 % interval {100 * self.low:.2f} to {100 * self.high:.2f}"
         silent = f"; {100 * self.no_answer:.2f} % answered neither 0 nor 1" if self.no_answer else ""
-        counted = f"{self.pairs} pairs of {self.articles} articles{silent}"
+        counted = f"{self.pairs} pairs of {self.articles} {clusters}{silent}"
         return f"{100 * self.accuracy:.2f} % ({interval}; {counted})"
 
 
@@ -94,13 +100,6 @@ def answers(
     return result.to(device) if device.type != "mps" else result.float().to(device)
 
 
-def model_inputs(tokens: "Dataset") -> "Dataset":
-    """The columns that a batch is made of."""
-    return tokens.select_columns(
-        [n for n in ("input_ids", "token_type_ids", "label") if n in tokens.column_names]
-    )
-
-
 def summarise(result: "torch.Tensor", tokens: "Dataset") -> Accuracy:
     predicted, loss = result.double().cpu().numpy().T
     if wrong := int((~np.isfinite(loss)).sum()):
@@ -143,6 +142,6 @@ def evaluate(
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model: NSPModel = load_nsp_model(folder, device=device)
-    tokens = tokenise(model, pairs, split, cache, max_examples)
+    tokens = token_table(model, pairs, split, cache, max_examples)
     result = answers(model, model.collate, tokens, batch_size, device, progress=True)
     return {name: asdict(value) for name, value in by_language(result, tokens).items()}

@@ -12,7 +12,8 @@ from lm_eval_stereoset.scoring.checkpoint import (
     refuse_mismatched,
     without_load_report,
 )
-from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, hidden_size, new_head
+from lm_eval_stereoset.scoring.nsp_model import NSPModel, hidden_size, new_head
+from lm_eval_stereoset.scoring.nsp_settings import NSPSettings
 
 PAD_TOKEN = "<|pad|>"
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, write_json
-from nsp_finetune.corpus import Source, read
+from nsp_finetune.corpus import CorpusSource, read
 from nsp_finetune.pairs import MAX_LENGTH, count_pairs, kept_articles, plan_pairs, write_bucket
 from nsp_finetune.sentences import Store, StoreWriter, split_articles
 from nsp_finetune.splitters import DEFAULT, describe, not_default
@@ -33,7 +33,7 @@ PERCENTILES = (5, 25, 50, 75, 95, 99)
 
 @dataclass(frozen=True)
 class PrepareSettings:
-    sources: tuple[Source, ...]
+    sources: tuple[CorpusSource, ...]
     output: Path
     seed: int = 27
     held_out: float = 0.05  # share of articles for validation, and again for test
@@ -119,7 +119,7 @@ def split_of(article: str, seed: int, held_out: float) -> str:
     return "test" if place < held_out else "validation" if place < 2 * held_out else "train"
 
 
-def split_corpus(source: Source, settings: PrepareSettings, folder: Path) -> dict[str, Any]:
+def split_corpus(source: CorpusSource, settings: PrepareSettings, folder: Path) -> dict[str, Any]:
     """Sentences of one language into a store for each split; counts of what came and what was dropped."""
     from tqdm import tqdm
 
@@ -151,12 +151,12 @@ def split_corpus(source: Source, settings: PrepareSettings, folder: Path) -> dic
         "splitter": describe(source.language, splitter),
         "articles": kept,
         "sentences": sum(writer.sentences for writer in writers.values()),
-        "sentence_characters": percentiles(lengths),
+        "sentence_characters": length_percentiles(lengths),
         "dropped": {"empty articles": empty},
     }
 
 
-def _check_articles(source: Source, counts: dict[str, int], empty: int, held_out: float) -> None:
+def _check_articles(source: CorpusSource, counts: dict[str, int], empty: int, held_out: float) -> None:
     total = sum(counts.values())
     if total == 0:
         found = f"all {empty} articles are empty" if empty else "no articles"
@@ -206,7 +206,7 @@ def build_split(
     shutil.rmtree(folder / "plan")
     return statistics | {
         "labels": {"random": int(labels[0]), "next": int(labels[1])},
-        "pair_characters": percentiles(lengths),
+        "pair_characters": length_percentiles(lengths),
     }
 
 
@@ -219,7 +219,7 @@ def _run(tasks: list[tuple], workers: int) -> Iterator[Any]:
             yield future.result()
 
 
-def percentiles(histogram: np.ndarray) -> dict[str, int]:
+def length_percentiles(histogram: np.ndarray) -> dict[str, int]:
     """From counts by length, so that no list of lengths is ever held."""
     cumulative = np.cumsum(histogram)
     if not cumulative[-1]:

@@ -118,9 +118,11 @@ def preset_names() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.yaml"))
 
 
-def load_settings(preset: str | None, overrides: Mapping[str, Any]) -> TrainSettings:
-    """`preset`: a name from nsp_finetune/presets or a YAML file of one's own."""
-    values = {} if preset is None else read_yaml(preset)
+def load_settings(
+    preset: str | None, overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> TrainSettings:
+    """`preset`: a name from nsp_finetune/presets or a YAML file of one's own; `defaults`: of another job."""
+    values = dict(defaults or {}) | ({} if preset is None else read_yaml(preset))
     return TrainSettings(**values | {name: typed(name, value) for name, value in overrides.items()})
 
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError, missing_package
 from lm_eval_stereoset.files import read_json
-from lm_eval_stereoset.scoring.nsp_model import NSPModel
-from nsp_finetune.models import load_config, load_tokenizer, new_model
-from nsp_finetune.prepare import check_output, pair_files, read_statistics
+from nsp_finetune.job import NSP, Job
+from nsp_finetune.models import load_config, load_tokenizer
+from nsp_finetune.prepare import check_output
 from nsp_finetune.settings import TrainSettings, refuse_other_run
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
 
-def check_before(settings: TrainSettings, pairs: Path, output: Path, folder: Path, resume: bool) -> None:
+def check_before(
+    settings: TrainSettings, pairs: Path, output: Path, folder: Path, resume: bool, job: Job = NSP
+) -> None:
     """Every mistake that can be seen before the work starts."""
     base = settings.start_from
-    for split in ("train", "validation", "test"):
-        pair_files(pairs, split)
-    read_statistics(pairs)  # the card needs it at the end
+    job.check(pairs)
     for given in (base, pairs):
         if output.resolve() == Path(given).resolve():
             raise UserError(f"--output {output} is what the run starts from; choose another --output")
@@ -72,7 +72,7 @@ def finished_before(settings: TrainSettings, output: Path) -> dict[str, Any] | N
     return saved["test"]
 
 
-def get_accelerator(settings: TrainSettings, run: Path) -> "Accelerator":
+def get_accelerator(settings: TrainSettings, run: Path, project: str = NSP.name) -> "Accelerator":
     from accelerate import Accelerator
 
     tracker = None if settings.tracker == "none" else settings.tracker
@@ -91,22 +91,15 @@ def get_accelerator(settings: TrainSettings, run: Path) -> "Accelerator":
         )
     if tracker is not None:
         known = {key: value for key, value in asdict(settings).items() if value is not None}
-        accelerator.init_trackers("nsp", config=known)
+        accelerator.init_trackers(project, config=known)
     return accelerator
 
 
-def get_model(settings: TrainSettings) -> NSPModel:
+def get_model(settings: TrainSettings, job: Job = NSP) -> Any:
     import torch
 
     torch.manual_seed(settings.seed)  # the fresh head
-    model = new_model(
-        settings.start_from,
-        family=settings.family,
-        pair=settings.pair,
-        prefix=settings.prefix,
-        max_length=settings.max_length,
-        gguf_file=settings.gguf_file,
-    )
+    model = job.new_model(settings)
     if settings.gradient_checkpointing:
         enable = getattr(
             model.core, "activation_checkpointing_enable", model.core.gradient_checkpointing_enable
@@ -115,14 +108,15 @@ def get_model(settings: TrainSettings) -> NSPModel:
     return model
 
 
-def get_optimizer(model: NSPModel, settings: TrainSettings, total: int) -> tuple[Any, Any]:
+def get_optimizer(model: Any, settings: TrainSettings, total: int) -> tuple[Any, Any]:
     """AdamW with two learning rates; cosine with hard restarts after a warm-up."""
     from torch.optim import AdamW
     from transformers import get_cosine_with_hard_restarts_schedule_with_warmup
 
-    groups = [{"params": list(model.core.parameters()), "lr": settings.core_lr, "name": "core"}]
-    if model.head is not None:
-        groups.append({"params": list(model.head.parameters()), "lr": settings.head_lr, "name": "head"})
+    core, head = model.parameter_groups()
+    groups = [{"params": core, "lr": settings.core_lr, "name": "core"}]
+    if head:
+        groups.append({"params": head, "lr": settings.head_lr, "name": "head"})
     optimizer = AdamW(groups, weight_decay=settings.weight_decay)
     warmup = total // 100 + 1 if settings.warmup_steps is None else settings.warmup_steps
     return optimizer, get_cosine_with_hard_restarts_schedule_with_warmup(

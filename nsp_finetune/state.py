@@ -11,11 +11,11 @@ state.json             how far the learning rate schedule is, and the loss scale
 No random states: the order of the pairs and the dropout of each batch are seeded anew from the step's number.
 """
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lm_eval_stereoset.data.fields import is_finite
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, write_json
 
@@ -33,7 +33,7 @@ Tensors = dict[str, "torch.Tensor"]
 def write_state(folder: Path, model: Any, optimizer: Any, scheduler: Any, scaler: Any) -> None:
     from safetensors.torch import save_file
 
-    save_file({name: _on_disk(value) for name, value in weights_of(model).items()}, folder / WEIGHTS)
+    save_file({name: _on_disk(value) for name, value in trained_tensors(model).items()}, folder / WEIGHTS)
     moments = {
         f"{key}:{name}": _on_disk(value)
         for name, parameter in model.named_parameters()
@@ -48,7 +48,7 @@ def read_state(folder: Path, model: Any, optimizer: Any, scheduler: Any, scaler:
     """Puts what `write_state` wrote into the objects given, or raises a UserError and changes nothing."""
     import torch
 
-    wanted, weights = weights_of(model), read_tensors(folder / WEIGHTS)
+    wanted, weights = trained_tensors(model), read_tensors(folder / WEIGHTS)
     _check_tensors(weights, wanted, str(folder / WEIGHTS))
     moments = read_tensors(folder / MOMENTS)
     _check_tensors(moments, _wanted_moments(model, moments), str(folder / MOMENTS))
@@ -62,7 +62,7 @@ def read_state(folder: Path, model: Any, optimizer: Any, scheduler: Any, scaler:
         scaler.load_state_dict(numbers)
 
 
-def weights_of(model: Any) -> Tensors:
+def trained_tensors(model: Any) -> Tensors:
     """Parameters and saved buffers, each once: tied weights have one name."""
     saved = model.state_dict()
     buffers = {name: value for name, value in model.named_buffers() if name in saved}
@@ -144,7 +144,7 @@ def _is_scaler(numbers: Any) -> bool:
         isinstance(numbers, dict)
         and set(numbers) == set(SCALER)
         and all(type(numbers[name]) is kind for name, kind in SCALER.items())
-        and all(math.isfinite(value) and value >= 0 for value in numbers.values())
+        and all(is_finite(value) and value >= 0 for value in numbers.values())
     )
 
 

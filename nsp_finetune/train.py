@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import read_json, write_json
-from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
+from lm_eval_stereoset.files import write_json
 from nsp_finetune import checkpoints
-from nsp_finetune.card import base_name, model_card
+from nsp_finetune.batches import Batch, dropout_seed, steps_of_epoch
+from nsp_finetune.card import base_name
 from nsp_finetune.curve import draw
-from nsp_finetune.data import fingerprint, plan_epoch, share_of, tokenise, tokenizer_state
-from nsp_finetune.evaluate import answers, by_language, model_inputs, summarise
-from nsp_finetune.lengths import long_test_pairs
-from nsp_finetune.prepare import check_disk, read_statistics
+from nsp_finetune.data import tokenizer_checksum
+from nsp_finetune.evaluate import answers, by_language, summarise
+from nsp_finetune.job import NSP, Finished, Job
+from nsp_finetune.prepare import check_disk
 from nsp_finetune.settings import TrainSettings, refuse_other_run
 from nsp_finetune.start import (
     check_before,
@@ -48,31 +48,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Run:
+class TrainingRun:
     """A run between its first and last step. Checkpoints hold `progress` and `state()`."""
 
-    def __init__(self, settings: TrainSettings, pairs: Path, output: Path, resume: bool):
+    def __init__(self, settings: TrainSettings, pairs: Path, output: Path, resume: bool, job: Job = NSP):
         import torch
 
-        self.settings, self.pairs, self.output = settings, pairs, output
+        self.settings, self.pairs, self.output, self.job = settings, pairs, output, job
         self.folder = run_folder(output)
-        check_before(settings, pairs, output, self.folder, resume)
-        self.accelerator = get_accelerator(settings, self.folder)
-        self.plain = get_model(settings)
+        check_before(settings, pairs, output, self.folder, resume, job)
+        self.accelerator = get_accelerator(settings, self.folder, job.name)
+        self.plain = get_model(settings, job)
         size = sum(parameter.numel() for parameter in self.plain.parameters())
         check_disk(
             output, 12 * size * (settings.keep_checkpoints + 1) + 8 * size
         )  # float32, Adam's two moments
         if self.accelerator.is_main_process:  # what cannot be saved is found out now, not at the end
-            self.plain.save(self.folder / "trial")
+            job.save_model(self.plain, self.folder / "trial", None)
             shutil.rmtree(self.folder / "trial")
-            for line in long_test_pairs(self.plain, read_statistics(pairs)["languages"]):
+            for line in job.beforehand(self.plain, pairs):
                 self.accelerator.print(line)
         with self.accelerator.main_process_first():
             cache = self.folder / "tokens"
-            self.tokens = tokenise(self.plain, pairs, "train", cache, settings.max_examples)
-            self.validation = tokenise(self.plain, pairs, "validation", cache, settings.eval_examples)
-            self.test = tokenise(self.plain, pairs, "test", cache, settings.test_examples)
+            self.tokens = job.tokens(self.plain, pairs, "train", cache, settings.max_examples)
+            self.validation = job.tokens(self.plain, pairs, "validation", cache, settings.eval_examples)
+            self.test = job.tokens(self.plain, pairs, "test", cache, settings.test_examples)
         self.lengths = np.asarray(self.tokens["length"])
         step_size = settings.batch_size * settings.accumulation
         self.steps_per_epoch = math.ceil(len(self.tokens) / step_size)
@@ -83,8 +83,8 @@ class Run:
             "settings": asdict(settings)
             | {
                 "mixed_precision": self.accelerator.mixed_precision,
-                "pairs": read_json(pairs / "inputs.json"),
-                "tokenizer": fingerprint(tokenizer_state(self.plain.tokenizer)),
+                "pairs": job.inputs(pairs),
+                "tokenizer": tokenizer_checksum(self.plain.tokenizer),
             },
             "step": 0,
             "examples": 0,
@@ -156,43 +156,15 @@ class Run:
         if last or self.progress["stopped"] or done % save_steps == 0:
             self.save()
 
-    def epoch(self) -> Iterator[Any]:
+    def epoch(self) -> Iterator[tuple[int, list[Batch]]]:
         """(number of the step, its batches on this process with the size of the whole step) from where we are."""
-        from torch.utils.data import DataLoader
-
-        settings, first = self.settings, self.progress["step"]
+        first = self.progress["step"]
         epoch, done = divmod(first, self.steps_per_epoch)
-        plan = plan_epoch(
-            self.lengths,
-            settings.batch_size,
-            settings.accumulation,
-            [settings.seed, epoch],
-            settings.group_by_length,
-        )[done:]
-        rank, processes = self.accelerator.process_index, self.accelerator.num_processes
-        # A process without a share in the last, short step computes one pair without weight: all must take part.
-        shares = [
-            share_of(step, rank, processes, settings.accumulation) or [(-1, step[0][:1])] for step in plan
-        ]
-        loader = iter(
-            DataLoader(
-                model_inputs(self.tokens),
-                batch_sampler=[batch.tolist() for share in shares for _, batch in share],
-                collate_fn=self.collate,
-                num_workers=settings.loader_workers,
-            )
-        )
-        for step, (whole, share) in enumerate(zip(plan, shares, strict=True), start=first):
-            pairs = sum(map(len, whole))
-            yield step, [(number, pairs, next(loader)) for number, _ in share]
+        place = self.accelerator.process_index, self.accelerator.num_processes
+        steps = steps_of_epoch(self.plain, self.tokens, self.lengths, self.settings, epoch, done, place)
+        yield from enumerate(steps, start=first)
 
-    def collate(self, rows: list[dict[str, Any]]) -> dict[str, "torch.Tensor"]:
-        import torch
-
-        labels = torch.tensor([row["label"] for row in rows])
-        return self.plain.collate(rows) | {"labels": labels}
-
-    def optimise(self, step: int, batches: list[tuple[int, int, dict[str, "torch.Tensor"]]]) -> None:
+    def optimise(self, step: int, batches: list[Batch]) -> None:
         """One optimiser step; its loss is the mean over all its pairs, wherever they were computed."""
         import torch
 
@@ -251,13 +223,14 @@ class Run:
         result = summarise(self.evaluate(self.validation, self.model), self.validation)
         self.note("validation", asdict(result))
         if self.accelerator.is_main_process:
-            self.bar.write(f"{self.progress['examples']} pairs: validation accuracy {result}")
+            words = result.in_words(self.job.clusters)
+            self.bar.write(f"{self.progress['examples']} pairs: validation accuracy {words}")
         if not self.settings.patience:
             return
         if self.progress["best"] is None or result.accuracy > self.progress["best"]:
             self.progress["best"], self.progress["waiting"] = result.accuracy, 0
             if self.accelerator.is_main_process:
-                self.plain.save(self.folder / "best")
+                self.job.save_model(self.plain, self.folder / "best", None)
         else:
             self.progress["waiting"] += 1
             self.progress["stopped"] = self.progress["waiting"] >= self.settings.patience
@@ -309,13 +282,13 @@ class Run:
         """Test accuracy, then the model folder with card and curve."""
         if self.settings.patience:  # the last validation, if no other, has saved its weights there
             self.accelerator.wait_for_everyone()
-            self.plain = load_nsp_model(self.folder / "best", device=self.accelerator.device)
+            self.plain = self.job.load_model(self.folder / "best", self.accelerator.device)
             self.model = self.plain
         result = by_language(self.evaluate(self.test, self.model), self.test)
         accuracy = {name: asdict(value) for name, value in result.items()}
-        self.accelerator.print(f"test accuracy {result['all']}")
+        self.accelerator.print(f"test accuracy {result['all'].in_words(self.job.clusters)}")
         if self.accelerator.is_main_process:
-            self.plain.save(self.output, lambda folder: self.describe(folder, accuracy))
+            self.job.save_model(self.plain, self.output, lambda folder: self.describe(folder, accuracy))
         self.track(self.accelerator.end_training)
         return accuracy
 
@@ -324,27 +297,23 @@ class Run:
         draw(
             progress["history"],
             folder / "learning_curve.png",
-            f"next-sentence prediction, {base_name(settings.start_from)}",
+            f"{self.job.title}, {base_name(settings.start_from)}",
+            self.job.chance,
         )
-        statistics = read_statistics(self.pairs)
-        card = model_card(
-            settings, asdict(self.plain.settings), statistics, accuracy, progress["examples"], self.output
-        )
+        done = Finished(settings, self.pairs, accuracy, progress["examples"], self.output)
+        card = self.job.card(self.plain, done)
         (folder / "README.md").write_text(card, encoding="utf-8")
         write_json(folder / "training.json", {"test": accuracy, **progress})
 
 
-def dropout_seed(seed: int, step: int, batch: int) -> int:
-    """Of one batch: whichever process computes it, and whether or not the run was interrupted before."""
-    return int(np.random.SeedSequence([seed, step, batch + 1]).generate_state(1, np.uint64)[0] >> 1)
-
-
-def train(settings: TrainSettings, pairs: Path, output: Path, resume: bool = False) -> dict[str, Any]:
+def train(
+    settings: TrainSettings, pairs: Path, output: Path, resume: bool = False, job: Job = NSP
+) -> dict[str, Any]:
     """Test accuracy by language (and "all")."""
     if resume and (accuracy := finished_before(settings, output)) is not None:
         if is_first_process():
             print(f"{output}: this run has come to its end already; nothing to do")
         return accuracy
-    run = Run(settings, pairs, output, resume)
+    run = TrainingRun(settings, pairs, output, resume, job)
     run.train()
     return run.finish()

@@ -22,8 +22,9 @@ import numpy as np
 
 from lm_eval_stereoset.benchmarks.gest.mt import rates, rules
 from lm_eval_stereoset.benchmarks.gest.mt.engine import ByRules
-from lm_eval_stereoset.benchmarks.gest.mt.english import STEREOTYPES, English, read_english
+from lm_eval_stereoset.benchmarks.gest.mt.english import English, read_english
 from lm_eval_stereoset.benchmarks.gest.mt.translations import join, read_translations
+from lm_eval_stereoset.benchmarks.gest.stereotypes import NAMES
 
 FOLDERS = {"Google": "google_translate", "NLLB": "nllb_3b"}
 DEVELOPED_ON = "Google"
@@ -156,7 +157,7 @@ def page(rows: list[Row], seconds: float, sentences: int) -> str:
         for r in rows
     ]
     far = [
-        f"| {r.system} | {r.language} | {i + 1} {STEREOTYPES[i]} | {ours:.3f} | {theirs:.2f} | {ours - theirs:+.3f} |"
+        f"| {r.system} | {r.language} | {i + 1} {NAMES[i]} | {ours:.3f} | {theirs:.2f} | {ours - theirs:+.3f} |"
         for r in rows
         for i, (ours, theirs) in enumerate(zip(r.p, r.p_published, strict=True))
         if abs(ours - theirs) > FAR and r.language != "be"

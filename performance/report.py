@@ -23,7 +23,6 @@ from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS, Example
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.harness.aggregation import contributions, harness_metrics
 from lm_eval_stereoset.harness.docs import doc_to_choice, doc_to_text, example_to_doc
-from lm_eval_stereoset.languages import LANGUAGES
 
 TIME = "2025-01-01T00-00-00.000000"
 
@@ -69,7 +68,7 @@ def write_run(root: Path, model: str, language: str, seed: int) -> int:
         "model_name": model, "model_source": "hf",
     }  # fmt: skip
     # A folder of the harness has one results file a run; the language makes the time different.
-    stamp = TIME.replace("00.000000", f"{list(LANGUAGES).index(language):02}.000000")
+    stamp = TIME.replace("00.000000", f"{list(STEREOSET.languages).index(language):02}.000000")
     (folder / f"results_{stamp}.json").write_text(json.dumps(results))
     path = folder / f"samples_{task}_{stamp}.jsonl"
     path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
@@ -94,7 +93,7 @@ def main() -> None:
         size = sum(
             write_run(root / "results", f"model-{m}", language, seed=10 * m + i)
             for m in range(args.models)
-            for i, language in enumerate(LANGUAGES)
+            for i, language in enumerate(STEREOSET.languages)
         )
         page = root / "report.html"
         seconds, memory = timed([str(root / "results"), "-o", str(page)])
@@ -102,7 +101,7 @@ def main() -> None:
         extras = ["--tables", str(root / "tables"), "--figures", str(root / "figures")]
         everything, _ = timed([str(root / "results"), "-o", str(page), *extras])
         result = {
-            "models": args.models, "languages": len(LANGUAGES), "samples_mb": round(size / 1e6),
+            "models": args.models, "languages": len(STEREOSET.languages), "samples_mb": round(size / 1e6),
             "page_seconds": round(seconds, 1), "with_tables_and_figures_seconds": round(everything, 1),
             "peak_memory_mb": round(memory), "page_mb": round(page_size, 2),
         }  # fmt: skip

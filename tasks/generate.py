@@ -24,8 +24,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     check = parser.parse_args().check
-    for name in benchmarks.names():
-        folder, files = FOLDER / name, task_files(benchmarks.find(name))
+    wanted: dict[str, dict[str, str]] = {}  # folder: its files
+    for benchmark in map(benchmarks.find, benchmarks.names()):
+        wanted.setdefault(benchmark.tasks_folder, {}).update(task_files(benchmark))
+    for room, files in wanted.items():
+        folder = FOLDER / room
         present = files_in(folder)
         if check:
             if present != files:

@@ -10,6 +10,10 @@ MODULES = {
     "stereoset": "lm_eval_stereoset.benchmarks.stereoset.declared",
     "stereoset_chat": "lm_eval_stereoset.benchmarks.stereoset_chat.declared",
     "genderswap": "lm_eval_stereoset.benchmarks.genderswap.declared",
+    "gest": "lm_eval_stereoset.benchmarks.gest.declared",
+    "eurogest": "lm_eval_stereoset.benchmarks.gest.declared_eurogest",
+    "nli": "lm_eval_stereoset.benchmarks.nli.declared",
+    "snli": "lm_eval_stereoset.benchmarks.snli.declared",
 }
 _REGISTERED: dict[str, Benchmark] = {}
 

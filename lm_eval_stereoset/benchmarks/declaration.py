@@ -17,7 +17,7 @@ An example is a frozen dataclass with the properties of `Example` below. From fi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -105,6 +105,18 @@ class Metric:
 
 
 @dataclass(frozen=True)
+class Standouts:
+    """A few clusters with numbers of their own."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str | float, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"title": self.title, "header": list(self.header), "rows": [list(row) for row in self.rows]}
+
+
+@dataclass(frozen=True)
 class Fetch:
     """What `stereoset data fetch` was asked for."""
 
@@ -124,6 +136,32 @@ class Source:
     help: str
     fetch: Callable[[Benchmark, Fetch], list[Path]]
     languages: tuple[str, ...] | None = None  # that it has; None: those of the benchmark's groups
+
+
+@dataclass(frozen=True)
+class Option:
+    """A whole number that decides which examples are made: --metadata NAME=VALUE."""
+
+    default: int
+    help: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """Examples, and what must be known about how they were made; it is recorded with the data in all results."""
+
+    examples: Sequence[Any]
+    about: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Making:
+    """Of a benchmark whose data file holds not examples but what they are made of, such as lists of words."""
+
+    parse: Callable[[Any, str], Any]  # (decoded line, where) -> what a line holds
+    # (lines, split, options by name, where) -> examples
+    make: Callable[[Sequence[Any], str, Mapping[str, int], str], Made]
+    options: Mapping[str, Option] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)  # declared once, so equal to itself alone: usable as a key
@@ -146,9 +184,27 @@ class Benchmark:
     pooled: bool = True  # several splits are also taken together, as a task and in tables
     sources: Mapping[str, Source] = field(default_factory=dict)
     known: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # sha256 of a file: source, version
+    making: Making | None = None  # None: each line of a data file is an example
+    task: str | None = None  # how the names of its tasks begin; None: its name
     sample: Path | None = None  # data that comes with the package, laid out like a data folder
     more_languages: tuple[str, ...] = ()  # built in, too, but from other sources: its groups leave them out
     folder: str | None = None  # below the data folder; None: its name
+    file: str | None = None  # all splits are read from one file of that name; None: each has its own
+    versions: tuple[
+        str, ...
+    ] = ()  # of the published data, the default first; the others lie in folders of their own
+    tasks: str | None = None  # the folder of its tasks; None: its name
+    together: tuple[str, ...] = ()  # the splits that the task of all of them pools; none named: all
+    names_language: bool = False  # its tasks name their language though it has only one
+    language_groups: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # of tasks, beside the one of all
+    # (split, family of models) -> why such models are not asked it, or None
+    unsuitable: Callable[[str, str], str | None] = lambda split, family: None
+    # Of an example, what the authors' program asks in its place, slips included: for `exact`
+    as_published: Callable[[Any], Any] = lambda example: example
+    # Of what each cluster adds up to (stats/statistic.py): the strata within which a bootstrap draws; None: one for all
+    strata: Callable[[np.ndarray], np.ndarray] | None = None
     check: Callable[[Sequence[Any], str], None] = lambda examples, where: (
         None
     )  # raises on data that cannot be right
@@ -159,10 +215,17 @@ class Benchmark:
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
     # Pairs of sentences in its examples that differ in one property only: what projections are fitted on
     pairs: Callable[[Sequence[Any]], list[tuple[str, str]]] | None = None
+    # What `stereoset score` writes as JSON besides the table: (the table of all files, pooled) -> {name: value}
+    summary: Callable[[Mapping[str, float]], Mapping[str, Any]] | None = None
+    # How it prints a split's numbers, by metric, where a row of them would be too wide; None: as a row
+    printed: Callable[[Mapping[str, float]], str] | None = None
     # How it is asked in words, of models that answer in words only; None: by log-likelihoods
     words: Words | None = None
     # What must be said beside the numbers of a task in the closing table, from its values by metric; or None
     remark: Callable[[Mapping[str, float]], str | None] = lambda values: None
+    # The clusters that stand out, from the name and the columns of every example: one table, kept with the results and
+    # shown below those of a run and of `stereoset score`
+    standouts: Callable[[Sequence[str], np.ndarray], Standouts] | None = None
     # What only this benchmark shows in the report, such as a paper's tables; every benchmark gets the rest by itself.
     report: Callable[[], Extras] | None = None  # a function, so that only the report imports what draws
     ranked_by: str | None = None  # the metric that models are ranked by; None: the first main one
@@ -178,6 +241,28 @@ class Benchmark:
     def built_in(self) -> tuple[str, ...]:
         """All languages that have tasks and a source."""
         return (*self.languages, *self.more_languages)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The folders that its data lie in, with a file per language each."""
+        return (self.file,) if self.file else self.splits
+
+    def file_of(self, split: str) -> str:
+        return self.file or split
+
+    @property
+    def stored_splits(self) -> tuple[str, ...]:
+        """One for each file of a language."""
+        return self.splits[:1] if self.file else self.splits
+
+    @property
+    def tasks_folder(self) -> str:
+        return self.tasks or self.name
+
+    @property
+    def pooled_splits(self) -> tuple[str, ...]:
+        """Those that the task of a whole language asks."""
+        return self.together or self.splits
 
     def sources_of(self, language: str) -> tuple[str, ...]:
         """The names of the sources that have a language, the usual one first."""
@@ -223,13 +308,8 @@ class Benchmark:
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)
 
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """The fields of a line."""
-        return tuple(field.name for field in fields(self.example))
-
     def task_name(self, split: str | None, language: str) -> str:
         """`split` None: all splits pooled. What a benchmark has only one of is not named."""
-        only = self.languages == (language,)
-        parts = [self.name, split if len(self.splits) > 1 else None, None if only else language]
+        only = self.languages == (language,) and not self.names_language
+        parts = [self.task or self.name, split if len(self.splits) > 1 else None, None if only else language]
         return "_".join(part for part in parts if part)

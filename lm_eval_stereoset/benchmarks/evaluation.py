@@ -57,8 +57,10 @@ def pool(parts: Mapping[str, Scored]) -> Scored:
 
 def evaluate(parts: Mapping[str, Scored]) -> Table:
     table = {split: evaluate_groups(scored) for split, scored in parts.items()}
-    if len(parts) > 1 and next(iter(parts.values())).benchmark.pools:
-        table[OVERALL] = evaluate_groups(pool(parts))
+    benchmark = next(iter(parts.values())).benchmark
+    pooled = {split: parts[split] for split in parts if split in benchmark.pooled_splits}
+    if len(pooled) > 1 and benchmark.pools:
+        table[OVERALL] = evaluate_groups(pool(pooled))
     return table
 
 
@@ -78,7 +80,7 @@ def with_intervals(
     """Every metric with standard error, 95 % interval and, where it is declared, the test against its ideal."""
     sums = cluster_sums(clusters, *columns.T)
     values = summarise(benchmark, sums)
-    draws = bootstrap.draw(sums, benchmark.statistics)
+    draws = bootstrap.draw(sums, benchmark.statistics, strata=strata_of(benchmark, sums))
     if draws.clusters < 2:
         logger.warning(
             "%s: %d examples of %d clusters; what needs more is NaN", name, len(columns), draws.clusters
@@ -92,6 +94,10 @@ def with_intervals(
                 metric.ideal, values[metric.name], error, draws.clusters
             )
     return values
+
+
+def strata_of(benchmark: Benchmark, sums: np.ndarray) -> np.ndarray | None:
+    return None if benchmark.strata is None or len(sums) == 0 else benchmark.strata(sums)
 
 
 def ideal_test_name(metric: str, ideal: float) -> str:

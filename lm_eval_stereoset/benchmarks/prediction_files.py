@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,13 @@ from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
 from lm_eval_stereoset.benchmarks.evaluation import Scored
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.data.store import Dataset
-from lm_eval_stereoset.errors import UserError, short
-from lm_eval_stereoset.files import read_json, write_json
+from lm_eval_stereoset.errors import UserError, page, short
+from lm_eval_stereoset.files import read_json, read_text, write_json
 
-HEAD = ("benchmark", "language", "model", "data", "data_folder", "scoring", "limit", "identity")
+HEAD = (
+    "benchmark", "language", "model", "data", "data_folder", "data_version", "options", "scoring", "limit", "identity",
+    "matrix_products",
+)  # fmt: skip
 LARGEST = sys.float_info.max  # JSON has numbers beyond
 
 Load = Callable[[str], Dataset]  # the data of a split
@@ -46,7 +50,8 @@ class FileName(NamedTuple):
 
     model: str
     language: str | None
-    variant: str | None  # how it was scored
+    variant: str | None  # how it was scored, as short as tells files apart
+    scorers: Mapping[str, str] = MappingProxyType({})  # how each split was scored
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class Format:
     recognises: Callable[[Any], bool]  # the content of a file without a head
     keys: tuple[str, ...]  # of that content: a file that begins with one of them is worth opening
     parse_name: Callable[[str], FileName | None] = lambda stem: None  # published files may be named by a rule
+    # Published files that are no JSON, .txt: (text, name without ending, where) -> content
+    parse_text: Callable[[str, str, str], dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,7 +101,17 @@ def benchmark_in(content: Any) -> Benchmark | None:
 
 def read(path: Path | str, language: str | None = None, data: str | None = None) -> Predictions:
     """`language`: of a file that does not say it. The data is loaded to find the examples of the scores."""
-    return parse(read_json(path), str(path), language, data)
+    return parse(content_of(Path(path)), str(path), language, data)
+
+
+def content_of(path: Path, name: str | None = None) -> Any:
+    """What is in a file, published ones that are no JSON among them. `name`: instead of its own, without the ending."""
+    if path.suffix != ".txt":
+        return read_json(path)
+    for benchmark in map(benchmarks.find, benchmarks.names()):
+        if benchmark.predictions and benchmark.predictions.parse_text:
+            return benchmark.predictions.parse_text(read_text(path), name or path.stem, str(path))
+    raise UserError(f"{path}: no benchmark has predictions in files of text")
 
 
 def parse(
@@ -106,14 +123,20 @@ def parse(
 ) -> Predictions:
     """What the content of a file says; several files can share what `load_data` gives."""
     benchmark, head = _benchmark_of(content, where), head_of(content)
+    if language is None and head.get("language") is None and len(benchmark.languages) == 1:
+        language = benchmark.languages[0]
     language, data = _language_of(head, language, where), data or _data_of(head, where)
     loaded: dict[str, Dataset] = {}
     limit = head.get("limit")
     if limit is not None and (type(limit) is not int or limit < 1):
         raise UserError(f"{where}: limit must be a number of examples, is {short(limit)}")
 
+    options = head.get("options") or {}
+    if not isinstance(options, dict):
+        raise UserError(f"{where}: options must be an object, is {short(options)}")
+
     def load(split: str) -> Dataset:
-        loaded[split] = load_data(benchmark, split, language, data)
+        loaded[split] = load_data(benchmark, split, language, data, options)
         return (
             loaded[split]
             if limit is None
@@ -130,7 +153,7 @@ def _benchmark_of(content: Any, where: str) -> Benchmark:
     benchmark = benchmark_in(content)
     if benchmark is None:
         raise UserError(
-            f"{where}: not a prediction file of {', '.join(benchmarks.names())}; see docs/data.md"
+            f"{where}: not a prediction file of {', '.join(benchmarks.names())}; see {page('data.md')}"
         )
     return benchmark
 
@@ -149,6 +172,8 @@ def _language_of(head: Mapping[str, Any], given: str | None, where: str) -> str:
 
 def _data_of(head: Mapping[str, Any], where: str) -> str | None:
     """Where the data lies that the head names: "sample", a folder, or None for the benchmark's own."""
+    if isinstance(version := head.get("data_version"), str):
+        return version
     folder = head.get("data_folder")
     if folder is not None:
         if not isinstance(folder, str) or not _is_folder(folder):

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import read_bytes
+from lm_eval_stereoset.files import decoded, read_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -84,13 +84,10 @@ def find(form: Form, language: str, own: Path | None = None) -> Wording:
 
 def read(form: Form, path: Path, language: str) -> Wording:
     """A file with everything that the form asks for, and nothing else."""
-    import yaml
+    from lm_eval_stereoset import plain_yaml
 
     content = read_bytes(path)
-    try:
-        fields = yaml.safe_load(content)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())[:200]}") from error
+    fields = plain_yaml.load(decoded(content, path), str(path))
     if not isinstance(fields, dict) or not set(fields) <= KEYS:
         raise UserError(f"{path}: expected the keys {', '.join(sorted(KEYS))} and no other")
     if fields.get("language") != language:

@@ -1,5 +1,6 @@
 """The command `stereoset`: one module a subcommand, imported only when it is asked for."""
 
+import errno
 import importlib
 import logging
 import os
@@ -13,6 +14,7 @@ from lm_eval_stereoset.errors import UserError
 COMMANDS = {
     "run": ("lm_eval_stereoset.cli.run", "evaluate a model: lm_eval's own flags, our tasks and models registered"),
     "ls": ("lm_eval_stereoset.cli.ls", "list benchmarks, languages and tasks, and which data is here"),
+    "tasks": ("lm_eval_stereoset.cli.tasks", "print the folder of our tasks, for lm_eval's --include_path"),
     "predict": ("lm_eval_stereoset.cli.predict", "write every candidate's score to a file, without the harness"),
     "score": ("lm_eval_stereoset.cli.score", "the metrics of a file of predictions or of logged samples"),
     "report": ("lm_eval_stereoset.cli.report", "one page, tables and figures from any number of results"),
@@ -85,3 +87,8 @@ def guarded(name: str, command: Callable[[], int | None]) -> int:
         # The reader (`| head`) has gone; keep the interpreter from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:  # no name that we make is that long
+            raise
+        print(f"{name}: {str(error.filename)[:80]}…: {error.strerror}", file=sys.stderr)
+        return 2

@@ -87,11 +87,11 @@ def with_completers(parser: argparse.ArgumentParser) -> None:
 def completers() -> dict[str, Completer]:
     """{option, or name of a positional argument: what may stand there}."""
     from lm_eval_stereoset.cli import run_help
-    from lm_eval_stereoset.harness.yaml_tasks import all_names
+    from lm_eval_stereoset.harness.paths import installed_names
 
     model_args = [f"{name}=" for name in (*run_help.COMMON_MODEL_ARGS, *run_help.OWN_MODEL_ARGS)]
     return {
-        "--tasks": one_of(all_names, separated=True),
+        "--tasks": one_of(installed_names, separated=True),
         "--language": one_of(languages),
         "--languages": one_of(languages),
         "--model": one_of(lambda: list(run_help.MODEL_TYPES)),
@@ -99,8 +99,8 @@ def completers() -> dict[str, Completer]:
         "--metadata": one_of(lambda: ["data=sample", "data=", "orders="]),
         "--data": sample_or_folder,
         "--split": one_of(splits),
-        "--benchmark": one_of(with_own_data),
-        "benchmark": one_of(with_own_data),
+        "--benchmark": one_of(benchmark_names),
+        "benchmark": one_of(benchmark_names),
         "--preset": one_of(presets),
     }
 
@@ -115,7 +115,7 @@ def one_of(values: Callable[[], Sequence[str]], separated: bool = False) -> Comp
     return complete
 
 
-def with_own_data() -> list[str]:
+def benchmark_names() -> list[str]:
     from lm_eval_stereoset import benchmarks
 
     return [benchmark.name for benchmark in benchmarks.with_own_data()]

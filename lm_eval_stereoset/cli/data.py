@@ -78,7 +78,7 @@ def fetch(args: argparse.Namespace) -> None:
 
     benchmark, named = benchmark_or_source(args.benchmark)
     clone = Path(args.clone) if args.clone else None
-    if clone is not None and not clone.is_dir():
+    if clone is not None and not (clone.is_dir() or (clone.is_file() and benchmark.making)):
         raise UserError(f"--from {clone}: no such folder")
     splits = _known("--split", args.split, benchmark.splits)
     asked = args.source or named
@@ -132,7 +132,7 @@ def list_data(args: argparse.Namespace) -> int:
     found, damaged = [], []
     for benchmark in with_own_data():
         for language in store.languages_in(benchmark):
-            for split in benchmark.splits:
+            for split in benchmark.stored_splits:
                 if store.file_of(benchmark, split, language).is_file():
                     try:
                         found.append(store.load(benchmark, split, language))
@@ -154,13 +154,14 @@ def print_data(folder: Path, found: Sequence, damaged: int) -> None:
         if not damaged:
             print("It is empty; `stereoset data fetch` fills it, and a task fetches what it needs by itself.")
         return
-    header = f"{'benchmark':<10} {'split':<6} {'lang':<6} {'examples':>8} {'clusters':>8}  "
+    header = f"{'benchmark':<10} {'split':<9} {'lang':<6} {'examples':>8} {'clusters':>8}  "
     print(f"{header}{'version':<20} {'sha256':<12}  source")
     for d in found:
         clusters = len({e.cluster for e in d.examples})
         about = d.provenance
         print(
-            f"{d.benchmark.name:<10} {d.split:<6} {d.language:<6} {len(d.examples):>8} {clusters:>8}  "
+            f"{d.benchmark.name:<10} {d.benchmark.file_of(d.split):<9} {d.language:<6} {len(d.examples):>8} "
+            f"{clusters:>8}  "
             f"{about.version:<20} {about.sha256[:12]:<12}  {about.source}"
         )
 

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ certainty: beyond doubt  fails only if the 95 % interval lies wholly outside (th
 A metric, language or model that is missing, partial data and NaN never pass.
 exit code: 0 all passed, 1 something failed, 2 nothing failed but something could not be judged
 """
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -106,10 +109,28 @@ def check_outputs(args: argparse.Namespace, limits: Sequence["Limit"]) -> None:
     from lm_eval_stereoset.files import refuse_overwriting
     from lm_eval_stereoset.report import inputs
 
-    if args.junit:
-        bases = [limit.no_worse_than for limit in limits if limit.no_worse_than]
-        read = inputs.files_read([*args.results, *bases], args.data)
-        refuse_overwriting(args.junit, [*read, *([args.config] if args.config else [])], "--junit")
+    outputs = {"--junit": args.junit, f"--github: {SUMMARY}": step_summary(args)}
+    bases = [limit.no_worse_than for limit in limits if limit.no_worse_than]
+    read = inputs.files_read([*args.results, *bases], args.data) if any(outputs.values()) else []
+    for flag, output in outputs.items():
+        if output:
+            refuse_overwriting(output, [*read, *([args.config] if args.config else [])], flag)
+
+
+def step_summary(args: argparse.Namespace) -> str | None:
+    """The file of a GitHub workflow's step summary, which must take what is added to it."""
+    from lm_eval_stereoset.errors import UserError
+    from lm_eval_stereoset.files import refuse_special
+
+    path = os.environ.get(SUMMARY) if args.github else None
+    if not path:
+        return None
+    refuse_special(Path(path))
+    try:
+        with open(path, "a", encoding="utf-8"):
+            return path
+    except OSError as error:
+        raise UserError(f"--github: {SUMMARY}={path}: cannot be written ({error.strerror})") from error
 
 
 def notes_on(runs: Sequence["Run"]) -> list[str]:
@@ -122,9 +143,9 @@ def notes_on(runs: Sequence["Run"]) -> list[str]:
 
 
 def write_step_summary(text: str) -> None:
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    path = os.environ.get(SUMMARY)
     if not path:
-        print("note: no step summary was written: GITHUB_STEP_SUMMARY is not set", file=sys.stderr)
+        print(f"note: no step summary was written: {SUMMARY} is not set", file=sys.stderr)
         return
     with open(path, "a", encoding="utf-8") as handle:  # steps of a job share the file, each adds to it
         handle.write(text)

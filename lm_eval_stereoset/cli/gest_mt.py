@@ -111,11 +111,15 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _check_output(args: argparse.Namespace, path: Path) -> None:
+    from lm_eval_stereoset.benchmarks.gest.mt.english import FILES
+
     if args.output is None:
         return
     if args.output.suffix != ".json":
         raise UserError(f"--output {args.output}: the ending must be .json")
     inputs = [path, *([args.rules] if args.rules else [])]
+    if args.data:
+        inputs += [Path(args.data), *(Path(args.data) / name for name in FILES)]
     if args.verb == "run":
         inputs.append(args.memory or path.with_name("memory.sqlite"))
     refuse_overwriting(args.output, inputs, "--output")

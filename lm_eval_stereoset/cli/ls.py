@@ -89,7 +89,7 @@ def rows_of(benchmark: Benchmark, only: Sequence[str] | None = None) -> list[Lan
     for code, names in tasks.items():
         if only and code not in only:
             continue
-        files = {split: file_of(benchmark, split, code) for split in benchmark.splits}
+        files = {benchmark.file_of(split): file_of(benchmark, split, code) for split in benchmark.splits}
         examples = {split: lines_in(path) for split, path in files.items() if path.is_file()}
         name = LANGUAGES[code].name if code in LANGUAGES else ""
         rows.append(LanguageRow(code, name, code in benchmark.built_in, names, examples, code in in_sample))
@@ -113,7 +113,7 @@ def lines_of(benchmark: Benchmark, rows: Sequence[LanguageRow], groups: Sequence
         notes.append(("sample", f"{', '.join(samples)} (--metadata data=sample)"))
     if any(row.built_in and not row.examples for row in rows):
         notes.append(
-            ("fetch", f"stereoset data fetch {benchmark.name}; a task fetches what it needs by itself")
+            ("fetch", f"stereoset data fetch {benchmark.data_name}; a task fetches what it needs by itself")
         )
     return [*lines, "", *table(notes)]
 

@@ -10,6 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lm_eval_stereoset.cli.predict_choices import (
+    TEMPLATES,
+    as_published,
+    choose_version,
+    chosen_splits,
+    kind_of,
+    only_language,
+    options_in,
+    split_of_template,
+    takeable,
+)
 from lm_eval_stereoset.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,8 +32,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 512  # examples between two notes of progress: what a kill can lose
-# Of a head: they name places of checkpoint and data, which may be moved; identity and checksums do not.
-NAMES = ("model", "scoring", "data_folder")
+# Of a head, what a run may go on with though it differs: the places of checkpoint and data, which may be moved
+# (identity and checksums do not), and how matrices were multiplied, which only the last bits of a score depend on.
+MAY_DIFFER = ("model", "scoring", "data_folder", "matrix_products")
 
 
 class Scorer(NamedTuple):
@@ -52,12 +64,34 @@ def make_parser() -> argparse.ArgumentParser:
     add("-b", "--benchmark", default="stereoset", choices=names(), help="default: stereoset")
     add("-l", "--language", help="en, de, …, or one you have added; needed where a benchmark has several")
     add("--split", help="one of the benchmark's, or both; default: both, or what a next-sentence model takes")
+    add(
+        "--template",
+        choices=(*TEMPLATES, "all"),
+        help="GEST only: one of its templates; default: all that the model takes",
+    )
     add("--data", help="'sample' for the bundled one, or a folder with <split>/<language>.jsonl")
+    add(
+        "--data-version",
+        metavar="V",
+        help="of the published data, where there are several: GEST 1.1 (default) or 1.0",
+    )
+    add(
+        "--metadata",
+        metavar="NAME=N",
+        action="append",
+        default=[],
+        help="an option of the benchmark's data, as in `stereoset run`: phrases=33 (nli)",
+    )
     add("--limit", type=int, metavar="N", help="only the first N examples of each split, for a try")
     add(
         "--scoring",
         default="auto",
-        help="auto (from the checkpoint's config), masked, causal, seq2seq or nsp",
+        help="auto (from the checkpoint's config), masked, causal, seq2seq, nsp or classifier",
+    )
+    add(
+        "--labels",
+        metavar="A/B/C",
+        help="a classifier's classes in their order, where its config does not say",
     )
     add("--case", default="d", help=f"causal models, sentence after a context: {', '.join(CASES)}")
     add("--exact", action="store_true", help="the authors' program with its quirks")
@@ -106,14 +140,20 @@ def main(argv: Sequence[str]) -> int:
             f"-b {benchmark.name}: this command gives candidates a score, and no text is asked for; answers in words "
             f"come from: stereoset run --tasks {benchmark.task_name(None, args.language)}"
         )
+    choose_version(args, benchmark)
+    args.split = split_of_template(args, benchmark)
     splits = chosen_splits(args.split, benchmark.splits)
-    data = {split: store.load(benchmark, split, args.language, args.data) for split in splits}
+    args.options = store.checked_options(benchmark, options_in(args.metadata))
+    named = args.data or args.data_version
+    data = {split: store.load(benchmark, split, args.language, named, args.options) for split in splits}
     refuse_inputs(args, data.values())
     with Notes(args.output) as notes:
         if not args.overwrite:
             refuse_unknown_output(args.output)
         scorer = load_scorer(args, settings)
-        data = takeable(data, scorer.methods, args.split)
+        data = takeable(benchmark, data, scorer.methods, args.split)
+        if args.exact:
+            data = {split: as_published(benchmark, dataset) for split, dataset in data.items()}
         head = head_of_run(args, scorer, data)
         if not args.overwrite and is_finished(args.output, head):
             print(f"{args.output} holds these predictions already; --overwrite scores them again")
@@ -124,20 +164,6 @@ def main(argv: Sequence[str]) -> int:
         predict(args, notes, head, data, scorer)
     print(f"wrote {args.output}")
     return 0
-
-
-def chosen_splits(asked: str | None, splits: tuple[str, ...]) -> tuple[str, ...]:
-    if asked in (None, "both", "all"):
-        return splits
-    if asked not in splits:
-        raise UserError(f"--split {asked}: choose one of {', '.join(splits)}, both")
-    return (asked,)
-
-
-def only_language(languages: tuple[str, ...]) -> str:
-    if len(languages) > 1:
-        raise UserError(f"--language is needed: {', '.join(languages)}, or one you have added")
-    return languages[0]
 
 
 def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
@@ -155,6 +181,7 @@ def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
         trust_remote_code=args.trust_remote_code,
         subfolder=args.subfolder,
         gguf_file=args.gguf_file,
+        labels=args.labels,
     )
     methods = methods_of(model, args.scoring)
     return Scorer(methods, model, tokenizer, settings, debiased(args.debias, model, methods))
@@ -169,27 +196,6 @@ def debiased(folder: Path | None, model: Any, methods: Mapping[str, str]) -> dic
     return stored.attach(folder, model, methods).describe()
 
 
-def kind_of(dataset: "Dataset") -> str:
-    return dataset.examples[0].question.kind
-
-
-def takeable(
-    data: Mapping[str, "Dataset"], methods: Mapping[str, str], asked: str | None
-) -> dict[str, "Dataset"]:
-    """The data of the splits that the model can take; a split that was asked for by name is never left out."""
-    can = [split for split, dataset in data.items() if kind_of(dataset) in methods]
-    left_out = [split for split in data if split not in can]
-    if left_out and (asked or not can):
-        way_out = f"give --split {can[0]}" if can else "choose another model or split"
-        raise UserError(
-            f"--split {asked or left_out[0]}: this model cannot take the {left_out[0]} split, it has a next-sentence "
-            f"head only; {way_out}"
-        )
-    for split in left_out:
-        print(f"{split}: left out, this model has a next-sentence head only")
-    return {split: data[split] for split in can}
-
-
 def predict(
     args: argparse.Namespace,
     notes: "Notes",
@@ -201,13 +207,13 @@ def predict(
     from lm_eval_stereoset.benchmarks import find
     from lm_eval_stereoset.benchmarks.prediction_files import ScoredRows, write
     from lm_eval_stereoset.cli.predict_notes import parts_of
-    from lm_eval_stereoset.scoring import cut_pairs, score_with
+    from lm_eval_stereoset.scoring import cut_pairs, score_with, tell_about_pairs
     from lm_eval_stereoset.scoring.progress import Progress
 
     methods, model, tokenizer, settings, _ = scorer
     examples = {split: dataset.examples[: args.limit] for split, dataset in data.items()}
     parts = parts_of(examples, AT_ONCE)
-    notes.begin({key: value for key, value in head.items() if key not in NAMES}, parts)
+    notes.begin({key: value for key, value in head.items() if key not in MAY_DIFFER}, parts)
     with Progress(sum(map(len, examples.values())), shown=not args.quiet) as progress:
         settings = replace(settings, progress=progress)
         for part in parts:
@@ -224,7 +230,9 @@ def predict(
         if refused := useless(find(args.benchmark), scored):
             notes.finish()
             raise UserError(f"{split}: {refused}")
-        cut_pairs(methods, model, tokenizer, [example.question for example in scored.examples])
+        questions = [example.question for example in scored.examples]
+        cut_pairs(methods, model, tokenizer, questions)
+        tell_about_pairs(methods, tokenizer, questions, settings.exact)
     write(args.output, find(args.benchmark), head, found)
     notes.finish()
 
@@ -243,6 +251,7 @@ def useless(benchmark: Any, scored: "ScoredRows") -> str | None:
 def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Dataset"]) -> dict[str, Any]:
     """All that the predictions depend on: the head of the file, and the same for a run that goes on."""
     from lm_eval_stereoset.benchmarks import find
+    from lm_eval_stereoset.scoring.cpu_linear import library_of
     from lm_eval_stereoset.scoring.describe import describe
     from lm_eval_stereoset.scoring.identity import identity_of
 
@@ -264,11 +273,15 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
             for split, kind in kinds.items()
         },
         "identity": identity_of(model, tokenizer, settings).to_dict(),
+        "matrix_products": library_of(model.device),
     }
     if args.data and args.data not in ("sample", args.benchmark):
         head["data_folder"] = str(Path(args.data).expanduser().resolve())
     if debias:
         head |= {"model": f"{head['model']} [{debias['name']}]", "debias": debias}
+    if args.data_version:
+        head["data_version"] = args.data_version
+    head |= {"options": args.options} if args.options else {}
     return head | ({"limit": args.limit} if args.limit else {})
 
 
@@ -299,7 +312,7 @@ def refuse_unknown_output(output: Path) -> None:
 def is_finished(output: Path, head: Mapping[str, Any]) -> bool:
     """Whether the file holds these very predictions; those of another run are not replaced unasked."""
     found = _head_in(output) if output.exists() else {}
-    keys = [key for key in dict.fromkeys([*head, *found]) if key not in NAMES]
+    keys = [key for key in dict.fromkeys([*head, *found]) if key not in MAY_DIFFER]
     unlike = [key for key in keys if found and found.get(key) != head.get(key)]
     if unlike:
         raise UserError(

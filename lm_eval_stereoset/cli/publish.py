@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,16 +66,38 @@ def main(argv: Sequence[str]) -> int:
             return 0
     remarks = remarks_on(runs, args.partial)
     name = args.name or name_of(runs)
-    written: dict[str, bytes] = {}  # place in the repository: content
+    files: list[Output] = []  # all are made before the first is written
     if args.model_card:
-        written["README.md"] = write_card(Path(args.model_card), runs, name, remarks)
+        files.append(card(Path(args.model_card), runs, name, remarks))
     if args.eval_results:
-        written |= write_entries(Path(args.eval_results), runs)
-    if not written:
+        files += entries(Path(args.eval_results), runs)
+    for file in files:
+        file.write()
+    if not files:
         print(publishing.section(runs, remarks))
     if args.push:
-        push(args.push, written)
+        push(args.push, {file.place: file.text.encode("utf-8") for file in files})
     return 0
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that is to be written."""
+
+    path: Path
+    place: str  # in the repository on the hub
+    text: str
+    before: str | None = None
+
+    def write(self) -> None:
+        from lm_eval_stereoset.files import atomic_write
+
+        if self.text == self.before:
+            print(f"{self.path}: nothing has changed")
+            return
+        with atomic_write(self.path) as handle:
+            handle.write(self.text)
+        print(f"wrote {self.path}")
 
 
 def check(args: argparse.Namespace) -> None:
@@ -118,41 +141,29 @@ def remarks_on(runs: Sequence["Run"], partial: bool) -> list[str]:
     return [f"NOT comparable with other results: {why}." for why in found]
 
 
-def write_card(path: Path, runs: Sequence["Run"], name: str, remarks: Sequence[str]) -> bytes:
+def card(path: Path, runs: Sequence["Run"], name: str, remarks: Sequence[str]) -> Output:
     from lm_eval_stereoset.decisions.publishing import updated_card
-    from lm_eval_stereoset.files import atomic_write, read_text
+    from lm_eval_stereoset.files import read_text
 
     before = read_text(path) if path.exists() else ""
-    text = updated_card(before, str(path), runs, name, remarks)
-    if text == before:
-        print(f"{path}: nothing has changed")
-    else:
-        with atomic_write(path) as handle:
-            handle.write(text)
-        print(f"wrote {path}")
-    return text.encode("utf-8")
+    return Output(path, "README.md", updated_card(before, str(path), runs, name, remarks), before)
 
 
-def write_entries(folder: Path, runs: Sequence["Run"]) -> dict[str, bytes]:
+def entries(folder: Path, runs: Sequence["Run"]) -> list[Output]:
     import yaml
 
     from lm_eval_stereoset.decisions.publishing import eval_entries
     from lm_eval_stereoset.errors import UserError
-    from lm_eval_stereoset.files import atomic_write
 
     folder = folder if folder.name == FOLDER else folder / FOLDER
     found = eval_entries(runs)
     if not found:
         titles = ", ".join(dict.fromkeys(run.benchmark.title for run in runs))
         raise UserError(f"--eval-results: {titles} has no data set on the hub that results could refer to")
-    written = {}
-    for name, entries in found.items():
-        text = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True)
-        with atomic_write(folder / name) as handle:
-            handle.write(text)
-        print(f"wrote {folder / name}")
-        written[f"{FOLDER}/{name}"] = text.encode("utf-8")
-    return written
+    return [
+        Output(folder / name, f"{FOLDER}/{name}", yaml.safe_dump(entry, sort_keys=False, allow_unicode=True))
+        for name, entry in found.items()
+    ]
 
 
 def latex(runs: Sequence["Run"]) -> str:

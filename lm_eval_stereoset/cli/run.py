@@ -7,9 +7,7 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
@@ -38,6 +36,7 @@ def main(argv: Sequence[str]) -> int:
     from lm_eval_stereoset.cli.run_help import FULL_TABLE
     from lm_eval_stereoset.harness import preflight, task
     from lm_eval_stereoset.harness.bends import without_repetition
+    from lm_eval_stereoset.harness.identified import identified
 
     full_table = FULL_TABLE in argv
     argv = [argument for argument in argv if argument != FULL_TABLE]
@@ -48,10 +47,10 @@ def main(argv: Sequence[str]) -> int:
     task.begin_run()
     register_models()
     settings = merged_settings(args)
-    args.include_path = merged_include_paths(args, settings)
+    args.include_path = merged_include_paths(args, settings, asks_for_ours_alone(settings))
     if "batch_size" not in settings and settings["model"] in BATCH_SIZES:
         args.batch_size = BATCH_SIZES[settings["model"]]
-    with without_repetition():
+    with identified(settings["model"], settings.get("model_args")), without_repetition():
         preflight.check(settings, benchmarks.names())
         return evaluate(cli, args, settings, full_table)
 
@@ -59,16 +58,15 @@ def main(argv: Sequence[str]) -> int:
 def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, Any], full_table: bool) -> int:
     """Lets the harness run, then prints the closing lines."""
     from lm_eval_stereoset.harness import aggregation, closing, mistakes, task
-    from lm_eval_stereoset.harness.bends import quiet, table_of
-    from lm_eval_stereoset.harness.identified import identified
+    from lm_eval_stereoset.harness.bends import quiet, table_of, tasks_found
     from lm_eval_stereoset.harness.saving import Saving
 
     is_first = int(os.environ.get("RANK", "0")) == 0
-    with identified(), Saving(settings.get("output_path") if is_first else None) as saving:
+    with Saving(settings.get("output_path") if is_first else None) as saving:
         try:
             with (
                 quiet(),
-                without_the_harnesss_tasks(args, settings),
+                tasks_found(with_the_harnesss=not asks_for_ours_alone(settings)),
                 table_of(None if full_table else closing.without_ours) as printed,
             ):
                 cli.execute(args)
@@ -89,21 +87,12 @@ def evaluate(cli: "HarnessCLI", args: argparse.Namespace, settings: dict[str, An
     return 0
 
 
-@contextmanager
-def without_the_harnesss_tasks(args: argparse.Namespace, settings: dict[str, Any]) -> Iterator[None]:
-    """Where all tasks are ours, the harness need not read its own fourteen thousand files first (five seconds)."""
-    from lm_eval import evaluator, tasks  # noqa: F401  the evaluator takes the manager as it is: import it before
-
-    from lm_eval_stereoset.harness.bends import replaced
-    from lm_eval_stereoset.harness.yaml_tasks import all_names
+def asks_for_ours_alone(settings: dict[str, Any]) -> bool:
+    from lm_eval_stereoset.harness.paths import installed_names
 
     asked = settings.get("tasks") or []
     names = [name for one in ([asked] if isinstance(asked, str) else asked) for name in str(one).split(",")]
-    if set(names) <= set(all_names()):
-        with replaced(tasks, "TaskManager", partial(tasks.TaskManager, include_defaults=False)):
-            yield
-    else:
-        yield
+    return set(names) <= set(installed_names())
 
 
 def share_logging() -> None:
@@ -140,15 +129,19 @@ def merged_settings(args: argparse.Namespace) -> dict[str, Any]:
     return settings
 
 
-def merged_include_paths(args: argparse.Namespace, settings: dict[str, Any]) -> list[str]:
+def merged_include_paths(args: argparse.Namespace, settings: dict[str, Any], ours_alone: bool) -> list[str]:
     """Ours and the user's own languages, then what the user asks for, which may override them."""
-    from lm_eval_stereoset.harness.paths import include_paths
-    from lm_eval_stereoset.harness.yaml_tasks import refresh_own_tasks
+    from lm_eval_stereoset.harness.paths import (
+        include_paths,
+        include_paths_beside_the_harness,
+        refresh_own_tasks,
+    )
 
     refresh_own_tasks()
     # An argument overrides the configuration file, so its include_path must be carried over.
     wanted = args.include_path or settings.get("include_path") or []
-    return [*map(str, include_paths()), *([wanted] if isinstance(wanted, str) else wanted)]
+    ours = include_paths() if ours_alone else include_paths_beside_the_harness()
+    return [*map(str, ours), *([wanted] if isinstance(wanted, str) else wanted)]
 
 
 def register_models() -> None:

@@ -5,8 +5,8 @@ import argparse
 # --model: what it is for. The harness has more; these are the ones that our documentation speaks of.
 MODEL_TYPES = {
     "hf": "the harness's own: left-to-right models (GPT-2, Llama, Qwen, Mistral …) and T5",
-    "stereoset-hf": "ours: masked, left-to-right, encoder-decoder and next-sentence models, each scored as the papers "
-    "do; faster, and never with a random head",
+    "stereoset-hf": "ours: masked, left-to-right, encoder-decoder and next-sentence models and classifiers, each "
+    "scored as the papers do; faster, and never with a random head",
 }
 OTHER_MODELS = (
     "vllm, local-completions …",
@@ -29,7 +29,8 @@ COMMON_MODEL_ARGS = {
 }
 # --model_args that only stereoset-hf takes; tests/cli/test_cli_help.py compares them with its signature.
 OWN_MODEL_ARGS = {
-    "scoring": "auto (by the checkpoint's config), masked, causal, seq2seq or nsp",
+    "scoring": "auto (by the checkpoint's config), masked, causal, seq2seq, nsp or classifier",
+    "labels": "a classifier's classes in their order, where its config does not say: entailment/neutral/contradiction",
     "case": "left-to-right models, a sentence after a context: orig, b, c, d, e or f (default: d)",
     "exact": "True: the papers' program with its quirks",
     "batch_tokens": "padded tokens of a batch (default: 512 on a CPU, 16384 on a GPU)",
@@ -39,7 +40,8 @@ OWN_MODEL_ARGS = {
 DATA = {
     "(nothing)": "the benchmark's own data, fetched on first use; `stereoset ls` shows what is here",
     "--metadata data=sample": "the sample that comes with the package: no network, too small to compare models",
-    "--metadata data=DIR": "your files, laid out as DIR/SPLIT/LANGUAGE.jsonl; docs/data.md has the format",
+    "--metadata data=DIR": "your files, laid out as DIR/SPLIT/LANGUAGE.jsonl (`stereoset data check FILE` validates one)",
+    "--metadata phrases=33": "nli_fairness: how many verb phrases (default: 33)",
     "--metadata orders=6": "chat tasks: in how many orders the options are shown, 1, 3 (default) or 6",
 }
 EXAMPLES = """\

@@ -2,6 +2,7 @@
 
 stereoset score PREDICTIONS.json --language de --output scores.md
 stereoset score results/model/samples_stereoset_de_*.jsonl
+stereoset score bert-base-uncased_template-*.txt --benchmark gest --data-version 1.0 --output bert.json
 """
 
 import argparse
@@ -9,16 +10,19 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lm_eval_stereoset.cli.score_inputs import (
+    ScoredFile,
+    is_samples,
+    read_prediction_file,
+    read_samples_files,
+)
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.languages import LANGUAGES
 
 if TYPE_CHECKING:
-    from lm_eval_stereoset.benchmarks.declaration import Benchmark
-    from lm_eval_stereoset.benchmarks.evaluation import Scored, Table
+    from lm_eval_stereoset.benchmarks.evaluation import Table
 
 logger = logging.getLogger(__name__)
 
@@ -32,8 +36,8 @@ def make_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "predictions", nargs="+", metavar="FILE",
-        help="of `stereoset predict` or in a published format (JSON), or samples of --log_samples (JSONL; one or more "
-        "splits)",
+        help="of `stereoset predict` or in a published format (JSON; GEST's lists of numbers in TXT), or samples of "
+        "--log_samples (JSONL; one or more splits)",
     )  # fmt: skip
     parser.add_argument(
         "--benchmark", "-b", metavar="NAME", help="of the predictions; only to make sure of it"
@@ -42,6 +46,14 @@ def make_parser() -> argparse.ArgumentParser:
         "--language", "-l", metavar="CODE", help="of published predictions; other files know it themselves"
     )
     parser.add_argument("--data", metavar="DATA", help="'sample', or a folder in the canonical layout")
+    parser.add_argument(
+        "--data-version", metavar="V",
+        help="of the published data, where there are several: GEST 1.1 (default) or 1.0",
+    )  # fmt: skip
+    parser.add_argument(
+        "--template", type=int, choices=range(4), metavar="N",
+        help="GEST: only this template; also which one a file of bare numbers is of, if its name does not say so",
+    )  # fmt: skip
     parser.add_argument("--output", "-o", metavar="FILE", help="write the table: .json, .csv or .md")
     return parser
 
@@ -56,6 +68,8 @@ def main(argv: Sequence[str]) -> None:
     from lm_eval_stereoset.benchmarks.evaluation import evaluate
     from lm_eval_stereoset.cli import score_tables
 
+    if args.data and args.data_version:
+        raise UserError("--data and --data-version do not go together; leave one of them out")
     read = read_samples_files if is_samples(args.predictions) else read_prediction_file
     scored = read(args)
     if args.benchmark and args.benchmark != scored.benchmark.name:
@@ -69,19 +83,24 @@ def main(argv: Sequence[str]) -> None:
         if args.output:  # before printing: `| head` may end that early
             save(Path(args.output), table, scored)
     finally:
-        notes = [note_of(fields) for fields in scored.about]
+        notes = [scoring_note(fields) for fields in scored.about]
         print(score_tables.to_text(scored.benchmark, table, notes))
+        for line in standouts_of(scored):
+            print(line)
 
 
-@dataclass(frozen=True)
-class ScoredFile:
-    """What was read, whatever kind of file it was in."""
+def standouts_of(scored: "ScoredFile") -> list[str]:
+    """Of each split, the clusters that stand out, for benchmarks that declare them."""
+    from lm_eval_stereoset.harness.closing_standouts import titled
 
-    benchmark: "Benchmark"
-    language: str
-    parts: dict[str, "Scored"]
-    about: list[dict[str, Any]]  # of each split: which data and normaliser it is from
-    origin: dict[str, Any]  # model and identity, where the file says so
+    standing_out = scored.benchmark.standouts
+    if standing_out is None:
+        return []
+    lines = []
+    for split, part in scored.parts.items():
+        found = standing_out(part.clusters.tolist(), part.columns)
+        lines += ["", *titled(f"{split}: {found.title}", found.header, found.rows)]
+    return lines
 
 
 def save(output: Path, table: "Table", scored: ScoredFile) -> None:
@@ -92,9 +111,9 @@ def save(output: Path, table: "Table", scored: ScoredFile) -> None:
     from lm_eval_stereoset.scoring.identity import versions
 
     if output.suffix == ".json":
-        write_json(output, score_tables.to_json(table))
+        write_json(output, summary_of(table, scored) | score_tables.to_json(table))
     else:
-        notes = [note_of(fields) for fields in scored.about]
+        notes = [scoring_note(fields) for fields in scored.about]
         markdown = score_tables.to_markdown
         text = (
             score_tables.to_csv(table)
@@ -105,6 +124,23 @@ def save(output: Path, table: "Table", scored: ScoredFile) -> None:
             handle.write(text)
     note = {"benchmark": scored.benchmark.name, "language": scored.language, "data": scored.about}
     write_json(about_file(output), scored.origin | note | {"packages": versions()})
+
+
+def summary_of(table: "Table", scored: ScoredFile) -> dict[str, Any]:
+    """The benchmark's own form of the numbers, of all splits that were given, pooled."""
+    from lm_eval_stereoset.benchmarks.declaration import OVERALL
+    from lm_eval_stereoset.benchmarks.evaluation import evaluate_groups, pool
+
+    summary, parts = scored.benchmark.summary, scored.parts
+    if summary is None:
+        return {}
+    if len(parts) == 1:
+        (split,) = parts
+    elif set(parts) == set(scored.benchmark.pooled_splits):
+        split = OVERALL
+    else:
+        return {"splits": [*parts], **summary(evaluate_groups(pool(parts))[OVERALL])}
+    return {"splits": [*parts], **summary(table[split][OVERALL])}
 
 
 def check_output(output: Path, args: argparse.Namespace) -> None:
@@ -157,7 +193,7 @@ def warn_if_useless(scored: ScoredFile) -> None:
             logger.warning("%s: %s. Such scores mean NOTHING", split, complaint)
 
 
-def note_of(fields: dict[str, Any]) -> str:
+def scoring_note(fields: dict[str, Any]) -> str:
     """One line below the table about a split."""
     kind = "" if "sha256" in fields else "samples, "
     origin = " ".join(fields[key] for key in ("data", "version") if key in fields)
@@ -167,78 +203,3 @@ def note_of(fields: dict[str, Any]) -> str:
     scored, whole = fields.get("scored"), fields["examples"]
     partial = f", only {scored} of {whole} examples" if scored and whole and scored < whole else ""
     return f"{fields['split']}/{fields['language']}: {kind}data {origin}{rest}{partial}"
-
-
-def is_samples(files: Sequence[str]) -> bool:
-    samples = [file for file in files if file.endswith(".jsonl")]
-    if samples and len(samples) < len(files):
-        raise UserError("give either one prediction file (.json) or samples (.jsonl), not both")
-    return bool(samples)
-
-
-def read_prediction_file(args: argparse.Namespace) -> ScoredFile:
-    from lm_eval_stereoset.benchmarks import prediction_files
-
-    if len(args.predictions) > 1:
-        raise UserError("give one prediction file at a time; for several models there is `stereoset report`")
-    (file,) = args.predictions
-    found = prediction_files.read(file, args.language, args.data)
-    # Ids and labels are the same in all languages, so the scores would come out, under the wrong name.
-    named = Path(file).stem.rpartition("_")[2]
-    if not found.head and named in LANGUAGES and named != found.language:
-        logger.warning("%s: its name says %s, --language says %s", file, named, found.language)
-    about = []
-    for split, part in found.parts.items():
-        dataset = found.data[split]
-        if unlike := prediction_files.unlike_data(found.head, split, dataset.provenance.sha256):
-            logger.warning("%s: %s", file, unlike)
-        if len(part.examples) < found.of[split]:
-            warn_of_part(file, split, len(part.examples), found.of[split])
-        about.append(
-            dataset.describe()
-            | {"scored": len(part.examples)}
-            | prediction_files.scoring_of(found.head, split)
-        )
-    origin: dict[str, Any] = {key: found.head[key] for key in ("model", "identity") if key in found.head}
-    return ScoredFile(found.benchmark, found.language, found.parts, about, origin)
-
-
-def warn_of_part(file: str, split: str, scored: int, whole: int) -> None:
-    logger.warning(
-        "%s: %s covers only %d of %d examples (--limit?): no number to compare with others",
-        *(file, split, scored, whole),
-    )
-
-
-def read_samples_files(args: argparse.Namespace) -> ScoredFile:
-    from lm_eval_stereoset.harness.samples import read_samples
-
-    read = {file: read_samples(file) for file in args.predictions}
-    found = {samples.language for samples in read.values()}
-    if len(found) > 1:
-        raise UserError(
-            f"the samples are of several languages: {', '.join(sorted(found))}; give one at a time"
-        )
-    language = found.pop()
-    if args.language and args.language != language:
-        raise UserError(f"the samples are of language {language}, --language says {args.language}")
-    named = {samples.benchmark.name: samples.benchmark for samples in read.values()}
-    if len(named) > 1:
-        raise UserError(f"the samples are of several benchmarks: {', '.join(named)}; give one at a time")
-    parts, about = {}, []
-    for file, samples in read.items():
-        for split, scored in samples.parts.items():
-            if split in parts:
-                raise UserError(f"{file}: a second file with {split} samples; give one of each split")
-            parts[split] = scored
-            whole = samples.of.get(split)  # None in older files, which do not say
-            if whole is not None and len(scored.examples) < whole:
-                warn_of_part(file, split, len(scored.examples), whole)
-            about.append(
-                {"split": split, "language": language, "data": ", ".join(samples.data)}
-                | {"normaliser": samples.normalisers[split], "scoring": samples.scorings[split]}
-                | {"examples": whole, "scored": len(scored.examples)}
-            )
-    (benchmark,) = named.values()
-    in_order = {split: parts[split] for split in benchmark.splits if split in parts}
-    return ScoredFile(benchmark, language, in_order, about, {})

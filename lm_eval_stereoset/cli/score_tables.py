@@ -50,7 +50,12 @@ def to_markdown(benchmark: Benchmark, table: Table, about: Sequence[str] = ()) -
 def to_text(benchmark: Benchmark, table: Table, about: Sequence[str] = ()) -> str:
     """Several tables, so that each fits a terminal of 100 columns: the main metrics with intervals, then the others."""
     lines: list[str] = []
-    for header, rows in (main_cells(benchmark, table), other_cells(benchmark, table)):
+    if benchmark.printed:
+        for split, groups in table.items():
+            lines += [split, benchmark.printed(groups[OVERALL]), ""]
+    for header, rows in (
+        () if benchmark.printed else (main_cells(benchmark, table), other_cells(benchmark, table))
+    ):
         for part in _fitting(header, rows):
             lines += [*_aligned(*part), ""]
     for note in _notes(benchmark, about):

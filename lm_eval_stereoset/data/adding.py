@@ -20,7 +20,7 @@ from lm_eval_stereoset.data.store import (
     save_splits,
 )
 from lm_eval_stereoset.data.together import finish
-from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.errors import UserError, page
 from lm_eval_stereoset.files import sha256_of
 
 LANGUAGE_CODE = r"[a-z]{2,3}(_[a-z0-9]+)*"  # usable in file names and names of tasks
@@ -60,11 +60,12 @@ def add(
         return _add_file(benchmark, folder, language, version, replace, more_files)
     if not folder.is_dir():
         raise UserError(f"{folder}: no such file or folder")
-    found = {split: file_in(folder, split, language) for split in benchmark.splits}
+    found = {split: file_in(folder, benchmark.file_of(split), language) for split in benchmark.stored_splits}
     found = {split: path for split, path in found.items() if path.exists()}
     if not found:
-        places = " nor ".join(f"{split}/{language}.jsonl" for split in benchmark.splits)
-        raise UserError(f"{folder}: neither {places} is there; docs/data.md shows the layout")
+        places = " nor ".join(f"{name}/{language}.jsonl" for name in benchmark.files)
+        neither = "neither " if len(benchmark.files) > 1 else "no "
+        raise UserError(f"{folder}: {neither}{places} is there; {page('data.md')} shows the layout")
     data = {split: read_file(benchmark, path, split) for split, path in found.items()}
     versions = {split: version or f"sha256:{sha256_of(path)[:12]}" for split, path in found.items()}
     name = folder.resolve().name
@@ -82,9 +83,9 @@ def _add_file(
 ) -> list[Dataset]:
     """A file in another layout that the benchmark can read, all splits at once."""
     if benchmark.read_other is None or path.suffix == ".jsonl":
-        places = " or ".join(f"{split}/{language}.jsonl" for split in benchmark.splits)
+        places = " or ".join(f"{name}/{language}.jsonl" for name in benchmark.files)
         raise UserError(
-            f"{path}: name the folder with {places} instead of a file; docs/data.md shows the layout"
+            f"{path}: name the folder with {places} instead of a file; {page('data.md')} shows the layout"
         )
     data = benchmark.read_other(path)
     for split, examples in data.items():
@@ -123,7 +124,12 @@ def take_in(
         path = file_of(benchmark, split, language)
         if path.is_file() and not replace:
             _refuse_replacing(benchmark, path, split, language, examples, origins[split])
-    splits = [s for s in benchmark.splits if s in data or file_of(benchmark, s, language).is_file()]
+    there = [
+        benchmark.file_of(s)
+        for s in benchmark.splits
+        if s in data or file_of(benchmark, s, language).is_file()
+    ]
+    splits = [s for s in benchmark.splits if benchmark.file_of(s) in there]
     more = more_files(benchmark, language, splits) if more_files else None
     save_splits(benchmark, language, data, origins, more)
     return [load(benchmark, split, language) for split in data]

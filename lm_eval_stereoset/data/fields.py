@@ -1,5 +1,6 @@
 """Checks of the fields of one line of a data file, for benchmarks that parse it; `where` opens every error message."""
 
+import math
 import unicodedata
 from typing import Any
 
@@ -20,6 +21,16 @@ def text_of(fields: dict[str, Any], key: str, where: str) -> str:
     if what := damage(value):
         raise UserError(f"{where}: {key} holds {what}: {_shown(value)}")
     return value
+
+
+def is_finite(value: Any) -> bool:
+    """Whether it is a number that a float can hold: JSON and YAML know whole numbers of 400 digits."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def only(fields: dict[str, Any], allowed: set[str], where: str) -> None:

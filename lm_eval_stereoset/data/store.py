@@ -42,6 +42,7 @@ class Dataset:
     path: Path
     provenance: Provenance
     examples: list[Any] = field(repr=False)
+    about: Mapping[str, Any] = field(default_factory=dict)  # how the examples were made, if they were
 
     def describe(self) -> dict[str, Any]:
         """As results and notes record it."""
@@ -49,6 +50,7 @@ class Dataset:
             {"split": self.split, "language": self.language}
             | asdict(self.provenance)
             | {"examples": len(self.examples)}
+            | dict(self.about)
         )
 
 
@@ -71,7 +73,15 @@ def file_in(folder: Path, split: str, language: str) -> Path:
 
 
 def file_of(benchmark: Benchmark, split: str, language: str) -> Path:
-    return file_in(folder_of(benchmark), split, language)
+    return file_in(folder_of(benchmark), benchmark.file_of(split), language)
+
+
+def file_of_version(benchmark: Benchmark, split: str, language: str, version: str | Path | None) -> Path:
+    """Of versions other than the default one, each has a folder of its own."""
+    folder = folder_of(benchmark)
+    if version in benchmark.versions[1:]:
+        folder = folder / str(version)
+    return file_in(folder, benchmark.file_of(split), language)
 
 
 def about_file(path: Path) -> Path:
@@ -84,45 +94,68 @@ def languages_in(benchmark: Benchmark, folder: Path | None = None) -> list[str]:
     folder = folder_of(benchmark) if folder is None else folder
     for journal in folder.glob(journal_of(folder, "*").name):
         finish(journal)
-    found = {path.stem for split in benchmark.splits for path in (folder / split).glob("*.jsonl")}
+    found = {path.stem for name in benchmark.files for path in (folder / name).glob("*.jsonl")}
     built_in = benchmark.built_in
     return [code for code in built_in if code in found] + sorted(found - set(built_in))
 
 
-def load(benchmark: Benchmark, split: str, language: str, data: str | Path | None = None) -> Dataset:
-    """Examples of a split in a language; data missing from the data folder is fetched."""
+def load(
+    benchmark: Benchmark,
+    split: str,
+    language: str,
+    data: str | Path | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Examples of a split in a language; data missing from the data folder is fetched.
+
+    `options`: of benchmarks whose examples are made (declaration.Making).
+    """
+    options = checked_options(benchmark, options or {})
     if split not in benchmark.splits:
         raise UserError(f"no split {split!r}; the splits are {', '.join(benchmark.splits)}")
     if data == "sample":
-        return _load_sample(benchmark, split, language)
-    if data in (None, "", benchmark.data_name):
-        path = file_of(benchmark, split, language)
+        return _load_sample(benchmark, split, language, options)
+    if data is None or data in ("", benchmark.data_name, *benchmark.versions):
+        path = file_of_version(benchmark, split, language, data)
         finish(journal_of(folder_of(benchmark), language))
         if not path.is_file():
             _fetch_missing(benchmark, split, language)
-        return _read(benchmark, path, split, language, _name_of(benchmark, language))
+        return _read(benchmark, path, split, language, _name_of(benchmark, language), options)
     folder = Path(data).expanduser()
-    path = file_in(folder, split, language)
+    single = folder.is_file() and len(benchmark.splits) == 1
+    path = folder if single else file_in(folder, benchmark.file_of(split), language)
     if not path.is_file():
         raise UserError(
             f"data {str(data)!r}: no file {path}; give 'sample', or a folder laid out as <split>/<language>.jsonl"
         )
-    return _read(benchmark, path, split, language, folder.name)
+    return _read(benchmark, path, split, language, folder.name, options)
+
+
+def checked_options(benchmark: Benchmark, given: Mapping[str, Any]) -> dict[str, int]:
+    """Every option of the benchmark with its value."""
+    known = benchmark.making.options if benchmark.making else {}
+    if unknown := [name for name in given if name not in known]:
+        what = f"takes {', '.join(known)} only" if known else "takes none"
+        raise UserError(f"{unknown[0]}={given[unknown[0]]}: {benchmark.title} has no such option, it {what}")
+    for name, value in given.items():
+        if type(value) is not int or value < 1:
+            raise UserError(f"{name}={value}: must be a whole number of at least 1")
+    return {name: given.get(name, option.default) for name, option in known.items()}
 
 
 def _name_of(benchmark: Benchmark, language: str) -> str:
     return benchmark.data_name if language in benchmark.built_in else "own"
 
 
-def _load_sample(benchmark: Benchmark, split: str, language: str) -> Dataset:
+def _load_sample(benchmark: Benchmark, split: str, language: str, options: Mapping[str, int]) -> Dataset:
     if benchmark.sample is None:
         raise UserError(f"{benchmark.title} has no sample; leave data=sample out")
-    path = file_in(benchmark.sample, split, language)
+    path = file_in(benchmark.sample, benchmark.file_of(split), language)
     if not path.is_file():
         known = ", ".join(languages_in(benchmark, benchmark.sample))
         raise UserError(f"the sample of {benchmark.title} has no language {language!r}, only {known}")
     logger.warning("%s/%s: using the bundled sample, not %s", split, language, benchmark.title)
-    return _read(benchmark, path, split, language, "sample")
+    return _read(benchmark, path, split, language, "sample", options)
 
 
 def _fetch_missing(benchmark: Benchmark, split: str, language: str) -> None:
@@ -157,14 +190,22 @@ def _fetch_missing(benchmark: Benchmark, split: str, language: str) -> None:
         ) from error
 
 
-def _read(benchmark: Benchmark, path: Path, split: str, language: str, name: str) -> Dataset:
+def _read(
+    benchmark: Benchmark, path: Path, split: str, language: str, name: str, options: Mapping[str, int]
+) -> Dataset:
     provenance = provenance_of(benchmark, path, name)
-    examples = read_file(benchmark, path, split)
-    return Dataset(benchmark, split, language, path, provenance, examples)
+    lines = read_file(benchmark, path, split)
+    if benchmark.making is None:
+        return Dataset(benchmark, split, language, path, provenance, lines)
+    made = benchmark.making.make(lines, split, options, str(path))
+    return Dataset(benchmark, split, language, path, provenance, list(made.examples), made.about)
 
 
 def read_file(benchmark: Benchmark, path: Path, split: str) -> list[Any]:
-    """All examples of a file, checked line by line and as a whole."""
+    """All lines of a file, checked one by one and as a whole: examples, or what they are made of."""
+    making = benchmark.making
+    if making is not None:
+        return read_lines(path, making.parse)
     examples = read_lines(path, lambda fields, where: benchmark.parse(fields, split, where))
     benchmark.check(examples, str(path))
     return examples
@@ -220,17 +261,21 @@ def save_splits(
     data: Mapping[str, Sequence[Any]],
     origins: Mapping[str, Origin],
     more: Mapping[Path, bytes] | None = None,
+    of_version: str | None = None,
 ) -> list[Path]:
-    """Writes the data files of several splits and their notes, and more files of the folder; all or none."""
+    """Writes the data files of several splits and their notes, and more files of the folder; all or none.
+
+    `of_version`: one of the benchmark's versions of its data, where that is not the default one.
+    """
     contents: dict[Path, bytes] = dict(more or {})
     for split, examples in data.items():
-        path = file_of(benchmark, split, language)
+        path = file_of_version(benchmark, split, language, of_version)
         contents[path] = encoded(examples)
         note = {k: v for k, v in asdict(origins[split]).items() if v is not None}
         note |= {"sha256": hashlib.sha256(contents[path]).hexdigest(), "examples": len(examples)}
         contents[about_file(path)] = (json.dumps(note, ensure_ascii=False, indent=2) + "\n").encode("utf-8")
     write_together(contents, journal_of(folder_of(benchmark), language))
-    return [file_of(benchmark, split, language) for split in data]
+    return [file_of_version(benchmark, split, language, of_version) for split in data]
 
 
 def journal_of(folder: Path, language: str) -> Path:

@@ -20,7 +20,8 @@ from typing import Any
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Metric
-from lm_eval_stereoset.errors import UserError, short
+from lm_eval_stereoset.data.fields import is_finite
+from lm_eval_stereoset.errors import UserError, page, short
 from lm_eval_stereoset.files import read_text
 
 BEYOND_DOUBT, AT_ALL, PROVEN = "beyond doubt", "at all", "proven"
@@ -101,16 +102,11 @@ class Limit:
 
 def read_config(path: Path | str) -> list[Limit]:
     """The limits of a YAML file; every mistake in it is one line that names the place."""
-    import yaml
+    from lm_eval_stereoset import plain_yaml
 
-    try:
-        content = yaml.safe_load(read_text(path))
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f", line {mark.line + 1}" if mark else ""
-        raise UserError(f"{path}{place}: not valid YAML: {getattr(error, 'problem', error)}") from error
+    content = plain_yaml.load(read_text(path), str(path))
     if not isinstance(content, dict) or not isinstance(content.get("limits"), list) or not content["limits"]:
-        raise UserError(f"{path}: needs a list 'limits' with at least one limit; docs/gate.md shows one")
+        raise UserError(f"{path}: needs a list 'limits' with at least one limit; {page('gate.md')} shows one")
     if unknown := [key for key in content if key != "limits"]:
         raise UserError(f"{path}: unknown key {short(unknown[0])}; the only one is 'limits'")
     return [
@@ -164,7 +160,7 @@ def _metric_of(found: dict[str, Any], where: str) -> dict[str, str]:
 
 def _value(key: str, value: Any, where: str) -> Any:
     if key in ("within", "of", "at_least", "at_most", "by"):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if not is_finite(value):
             raise UserError(f"{where}: {key} must be a number, is {short(value)}")
         return float(value)
     if key in ("languages", "models"):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from lm_eval_stereoset.benchmarks.declaration import OVERALL
 from lm_eval_stereoset.report.model_run import Run
+from lm_eval_stereoset.scoring.describe import unit_of
 
 DATA, METHOD = "data", "method"
 
@@ -49,25 +50,35 @@ class Pair:
 
     def _other_method(self) -> list[Objection]:
         """What is not recorded on one of the sides cannot be compared; `unknowns` says so."""
+        ways = (
+            ("they compare", self.base.quantities, self.new.quantities),
+            ("normalised by", _units(self.base), _units(self.new)),
+            ("scored as", self.base.scorers, self.new.scorers),
+        )
         found = []
-        for what, one, two in (
-            ("they compare", self.base.quantity, self.new.quantity),
-            ("normalised by", self.base.normaliser, self.new.normaliser),
-            ("scored as", self.base.scoring, self.new.scoring),
-        ):
-            if one and two and one != two:
-                found.append(Objection(METHOD, f"{what} {one!r} and {two!r}"))
-        return found
+        for what, base, new in ways:
+            common = [split for split in base if split in new]
+            if not common and base and new:  # one side says it once for all splits
+                common = [OVERALL]
+            for split in common:
+                one, two = self.base.said_of(split, base), self.new.said_of(split, new)
+                if one and two and one != two:
+                    found.append(Objection(METHOD, f"{what} {one!r} and {two!r}"))
+        return list(dict.fromkeys(found))
 
     def unknowns(self) -> list[str]:
         """What must be taken on trust."""
         found = []
         for run in (self.base, self.new):
-            if not (run.quantity or run.scoring):
+            if not (run.quantities or run.scorers):
                 found.append(f"{run.source} does not say how it was scored")
             if not any("sha256" in about for about in run.data.values()):
                 found.append(f"{run.source} does not say which data it is from")
         return found
+
+
+def _units(run: Run) -> dict[str, str]:
+    return {split: unit_of(normaliser) for split, normaliser in run.normalisers.items()}
 
 
 def _data(about: dict) -> str:
@@ -102,7 +113,7 @@ def _lonely_splits(pair: Pair) -> list[str]:
 
 def partial(run: Run, split: str) -> str | None:
     """Why a number does not rest on the whole data, in words; None if it does."""
-    splits = run.benchmark.splits if split == OVERALL else (split,)
+    splits = run.benchmark.pooled_splits if split == OVERALL else (split,)
     n = run.overall(split, "n")
     if all(one in run.complete for one in splits):
         whole = sum(run.complete[one] for one in splits)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lm_eval_stereoset import __version__
-from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
 from lm_eval_stereoset.decisions.pairing import partial
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.report.cells import markdown_cell
@@ -115,14 +115,21 @@ def _cell(one: Measured) -> str:
 
 def _how(run: Run) -> list[str]:
     found = []
-    if run.quantity or run.scoring:
-        normaliser = f", normaliser: {run.normaliser}" if run.normaliser else ""
-        found.append(f"Candidates are compared by {run.quantity or run.scoring}{normaliser}.")
+    ways = {split: way for split in run.table if split != OVERALL and (way := _way(run, split))}
+    for split, way in ways.items() if len(set(ways.values())) > 1 else list(ways.items())[:1]:
+        place = f"{split}: candidates" if len(set(ways.values())) > 1 else "Candidates"
+        found.append(f"{place} are compared by {way}.")
     for split, about in run.data.items():
         name = " ".join(str(about[key]) for key in ("data", "version") if about.get(key))
         digest = f", sha256 {about['sha256'][:12]}" if about.get("sha256") else ""
         found.append(f"Data of {split}/{run.language}: {name or 'unknown'}{digest}.")
     return found
+
+
+def _way(run: Run, split: str) -> str | None:
+    normaliser = run.said_of(split, run.normalisers)
+    way = run.compared_by(split)
+    return f"{way}, normaliser: {normaliser}" if way and normaliser else way
 
 
 def model_index(runs: Sequence[Run], name: str, before: Any) -> list[dict[str, Any]]:
@@ -135,6 +142,10 @@ def model_index(runs: Sequence[Run], name: str, before: Any) -> list[dict[str, A
     first = dict(before[0])
     kept = [one for one in first.get("results") or [] if not _is_ours(one)]
     return [{**first, "results": [*kept, *ours]}, *before[1:]]
+
+
+def _is_model(entry: Any) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("results") or [], list)
 
 
 def _is_ours(result: Any) -> bool:
@@ -156,7 +167,7 @@ def _eval_result(one: Measured) -> Any:
     arguments = {
         "measured_with": TOOL,
         "task": one.task,
-        "scoring": run.quantity or run.scoring,
+        "scoring": run.compared_by(one.split),
         "data": data,
     }
     limits = [round(one.number(end), one.metric.digits) for end in ("_low", "_high")]
@@ -186,7 +197,7 @@ def eval_entries(runs: Sequence[Run]) -> dict[str, list[dict[str, Any]]]:
             continue
         data = one.run.data.get(one.split if one.split in benchmark.splits else benchmark.splits[0], {})
         origin = " ".join(str(data[key]) for key in ("data", "version") if data.get(key))
-        how = one.run.quantity or one.run.scoring
+        how = one.run.compared_by(one.split)
         notes = [
             f"{one.metric.title}, {one.split}",
             how,
@@ -218,21 +229,17 @@ def updated_card(text: str, where: str, runs: Sequence[Run], name: str, remarks:
 
 
 def _with_metadata(text: str, where: str, runs: Sequence[Run], name: str) -> str:
-    import yaml
     from huggingface_hub.utils import yaml_dump
+
+    from lm_eval_stereoset import plain_yaml
 
     found = _FRONT.match(text)
     front = found[2] if found else ""
-    try:
-        fields = yaml.safe_load(front) or {}
-    except yaml.YAMLError as error:
-        raise UserError(
-            f"{where}: its metadata are not valid YAML: {getattr(error, 'problem', error)}"
-        ) from error
+    fields = plain_yaml.load(front, f"{where}, its metadata") or {}
     if not isinstance(fields, dict):
         raise UserError(f"{where}: its metadata must be a mapping, such as `license: apache-2.0`")
     before = fields.get("model-index")
-    if before is not None and not (isinstance(before, list) and all(isinstance(one, dict) for one in before)):
+    if before is not None and not (isinstance(before, list) and all(map(_is_model, before))):
         raise UserError(f"{where}: its model-index is not a list of models; mend or remove it")
     index = model_index(runs, name, before)
     if index == before:

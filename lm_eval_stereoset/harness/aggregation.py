@@ -9,18 +9,25 @@ fills that cell of its table.
 import logging
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric, Standouts
+from lm_eval_stereoset.benchmarks.evaluation import strata_of
 from lm_eval_stereoset.stats import bootstrap
 
 logger = logging.getLogger(__name__)
 
 # Why numbers of this run are undefined: `stereoset run` says it last, with an exit code that is not 0.
 problems: list[str] = []
+
+
+def forget_problems() -> None:
+    problems.clear()
+
 
 Item = tuple[
     Any, ...
@@ -48,18 +55,18 @@ def harness_metrics(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Ha
     return {one.name: one for one in found}
 
 
-def contributions(
+def items_of(
     benchmark: Benchmark, splits: Sequence[str], example: Any, scores: Sequence[float]
 ) -> dict[str, Item | None]:
     """{metric: what the example adds to it}, None where the example is not in the metric's subset."""
     if not all(map(math.isfinite, scores)):
         raise ValueError(f"example {example.id}: the model's answer is not a finite number: {list(scores)}")
-    return contributions_of_row(
+    return items_of_row(
         benchmark, splits, example, benchmark.by_label(example, benchmark.of_logarithms(scores))
     )
 
 
-def contributions_of_row(
+def items_of_row(
     benchmark: Benchmark, splits: Sequence[str], example: Any, row: Sequence[float]
 ) -> dict[str, Item | None]:
     """`row`: scores in the order of the benchmark's labels, or what answers in words add up to."""
@@ -72,11 +79,25 @@ def contributions_of_row(
     }
 
 
-def aggregations(benchmark: Benchmark, splits: Sequence[str]) -> dict[str, Callable[[Sequence[Any]], float]]:
-    """One function per metric, as the harness calls it with the items of all documents."""
-    return {
+def aggregations(
+    benchmark: Benchmark, splits: Sequence[str], note: Callable[[Standouts], None] = lambda standouts: None
+) -> dict[str, Callable[[Sequence[Any]], float]]:
+    """One function per metric, as the harness calls it with the items of all documents.
+
+    `note` gets the clusters that stand out, where the benchmark declares them, together with its first metric.
+    """
+    found = {
         name: partial(aggregate, benchmark, one) for name, one in harness_metrics(benchmark, splits).items()
     }
+    first = next(iter(found))
+
+    def first_and_standouts(items: Sequence[Any]) -> float:
+        chosen = [item for item in items if item is not None]
+        if benchmark.standouts and chosen:
+            note(benchmark.standouts([item[0] for item in chosen], columns_of(chosen)))
+        return aggregate(benchmark, harness_metrics(benchmark, splits)[first], items)
+
+    return found | {first: first_and_standouts}
 
 
 def aggregate(benchmark: Benchmark, asked: HarnessMetric, items: Sequence[Any]) -> float:
@@ -113,7 +134,9 @@ def _value(benchmark: Benchmark, asked: HarnessMetric, chosen: tuple[Item, ...])
 @lru_cache(maxsize=64)  # the metrics of one subset share their sums and draws
 def _draws(benchmark: Benchmark, chosen: tuple[Item, ...]) -> bootstrap.Draws:
     sums = bootstrap.cluster_sums([item[0] for item in chosen], *columns_of(chosen).T)
-    return bootstrap.draw(sums, benchmark.statistics)
+    draws = bootstrap.draw(sums, benchmark.statistics, strata=strata_of(benchmark, sums))
+    # Only values are asked for; of thousands of clusters the times drawn take 60 MB, and 29 tasks may be kept.
+    return replace(draws, times=draws.times[:0].copy())
 
 
 def _note_problem(problem: str) -> None:

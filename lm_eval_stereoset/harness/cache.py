@@ -8,7 +8,6 @@ in a thread of its own, where a damaged file or a full disk ends in several stac
 
 import json
 import logging
-import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.chat.failures import is_failure
+from lm_eval_stereoset.data.fields import is_finite
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import refuse_special
 from lm_eval_stereoset.scoring.identity import fingerprint
@@ -183,5 +183,4 @@ def _is_score(pair: Any) -> bool:
     if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
         return False
     log, tokens = pair
-    is_number = isinstance(log, int | float) and not isinstance(log, bool) and math.isfinite(log)
-    return is_number and type(tokens) is int and tokens > 0
+    return is_finite(log) and type(tokens) is int and tokens > 0

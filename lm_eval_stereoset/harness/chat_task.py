@@ -12,7 +12,7 @@ from typing import Any
 from lm_eval.api.instance import Instance
 
 from lm_eval_stereoset.harness import chat_docs, service
-from lm_eval_stereoset.harness.aggregation import contributions_of_row
+from lm_eval_stereoset.harness.aggregation import items_of_row
 from lm_eval_stereoset.harness.docs import example_of_doc
 from lm_eval_stereoset.harness.preflight import refuse_without_words
 from lm_eval_stereoset.harness.task import BenchmarkTask
@@ -66,4 +66,4 @@ class ChatTask(BenchmarkTask):
         doc.update(self.descriptions[doc["split"]]._asdict() if doc["split"] in self.descriptions else {})
         if "bypass" in self._metric_fn_list:  # --predict_only: answers are logged, nothing is computed
             return {"bypass": None}
-        return contributions_of_row(self.benchmark, self.splits, example, found.tally.row)
+        return items_of_row(self.benchmark, self.splits, example, found.tally.row)

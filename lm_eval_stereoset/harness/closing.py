@@ -4,6 +4,7 @@ model      lang  split  SS          LMS         ICAT         examples  scoring  
 tiny-gpt2  de    both   60.0 ± 7.8  50.0 ± 9.9  40.0 ± 12.3  10 of 56  [1] [2]  sample
 """
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,8 @@ from textwrap import TextWrapper
 from typing import Any
 
 from lm_eval_stereoset import benchmarks
-from lm_eval_stereoset.benchmarks.declaration import Benchmark
-from lm_eval_stereoset.harness import closing_shares
+from lm_eval_stereoset.benchmarks.declaration import Benchmark, Metric
+from lm_eval_stereoset.harness import closing_standouts
 
 WIDTH = 100  # columns; the model's name gets what the others leave
 SHORTEST_NAME = 12
@@ -21,6 +22,7 @@ LONGEST_DATA = 12  # versions and checksums are listed below the table
 NOTES = TextWrapper(WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 Results = Mapping[str, Any]
+Row = tuple[str, str, Mapping[str, Any]]  # language, split, values as the harness has them: "ss,none": …
 Parts = list[dict[str, Any]]  # what load_docs and the task have written about each split
 
 
@@ -64,13 +66,13 @@ def _table(
         (row[1], row[2], results["results"].get(task, {}))
         for row, (task, _) in zip(rows, ordered, strict=True)
     ]
-    remarks = closing_shares.remarks(benchmark, shown)
     return [
         *_aligned([header, *rows], model_of(results)),
-        *closing_shares.shares(benchmark, shown),
+        *shares(benchmark, shown),
         "",
         *NOTES.wrap(f"{benchmark.legend} ±: standard error, by {benchmark.cluster}."),
-        *(line for text in remarks for line in NOTES.wrap(text)),
+        *(line for text in remarks(benchmark, shown) for line in NOTES.wrap(text)),
+        *closing_standouts.lines(results, [task for task, _ in ordered]),
     ]
 
 
@@ -148,7 +150,7 @@ def _row(benchmark: Benchmark, results: Results, task: str, parts: Parts, notes:
         "",
         parts[0]["language"],
         pooled_name(len(parts)) if len(parts) > 1 else parts[0]["split"],
-        *(closing_shares.cell(results["results"].get(task, {}), metric) for metric in benchmark.main),
+        *(cell(results["results"].get(task, {}), metric) for metric in benchmark.main),
         f"{used} of {sum(part['examples'] for part in parts)}",
         " ".join(f"[{number}]" for number in sorted({notes[scoring] for scoring in scorings})),
         data if len(data) <= LONGEST_DATA else data[: LONGEST_DATA - 1] + "…",
@@ -176,3 +178,51 @@ def _shortened(name: str, room: int) -> str:
     if len(name) > room:
         name = name.rpartition("/")[2]
     return name if len(name) <= room else "…" + name[1 - room :]
+
+
+# The second part: how much was answered, for benchmarks that declare it (Metric.closing)
+#
+# lang  split  answered    refused     …  examples answered
+# de    both   91.1 ± 2.0  0.0 ± 0.0   …  27 of 28
+
+
+def shares(benchmark: Benchmark, rows: Sequence[Row]) -> list[str]:
+    """No lines for a benchmark without such metrics."""
+    chosen = [metric for metric in benchmark.metrics if metric.closing]
+    if not chosen:
+        return []
+    table = [["lang", "split", *(metric.title for metric in chosen)]]
+    table += [
+        [language, split, *(cell(values, metric) for metric in chosen)] for language, split, values in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
+    return ["", lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
+
+
+def cell(values: Mapping[str, Any], metric: Metric) -> str:
+    """A dash where nothing was computed (--predict_only), NaN where it is undefined; a count without an error."""
+    value, error = (values.get(f"{name},none") for name in (metric.name, f"{metric.name}_stderr"))
+    if value is None:
+        return "-"
+    digits = {"%": 1, "#": 0}.get(metric.unit, 3)
+    return f"{number(value, digits)} ± {number(error, digits)}" if metric.has_error else number(value, digits)
+
+
+def number(value: Any, digits: int) -> str:
+    return f"{value:.{digits}f}" if isinstance(value, int | float) and not math.isnan(value) else "NaN"
+
+
+def remarks(benchmark: Benchmark, rows: Sequence[Row]) -> list[str]:
+    """What must be said beside the numbers, each once with the tasks that it is about."""
+    found: dict[str, list[str]] = {}
+    for language, split, values in rows:
+        plain = {
+            key.partition(",")[0]: value for key, value in values.items() if isinstance(value, int | float)
+        }
+        if text := benchmark.remark(plain):
+            found.setdefault(text, []).append(f"{language} ({split})")
+    return [f"{', '.join(where)}: {text}." for text, where in found.items()]

@@ -3,11 +3,13 @@
 A task's YAML calls doc_to_text (what comes before the candidates), doc_to_choice (the candidates), doc_to_target.
 """
 
+from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
-from lm_eval_stereoset.scoring.questions import Request, requests_of
+from lm_eval_stereoset.scoring.questions import Request, is_event, requests_of
 
 SHOWN_CONTEXT = "shown_context"  # of a document whose candidates follow several: the one that is asked for
 FIRST_BENCHMARK = "stereoset"  # whose documents do not name it in files written by 0.1
@@ -31,8 +33,13 @@ def benchmark_of(doc: dict[str, Any]) -> Benchmark:
 def example_of_doc(doc: dict[str, Any], where: str) -> Any:
     """The example in a document, validated like a line of a data file."""
     benchmark = benchmark_of(doc)
-    fields = {key: _without_null(doc[key]) for key in benchmark.keys if key in doc}
+    fields = {key: _without_null(doc[key]) for key in _fields_of(benchmark.example) if key in doc}
     return benchmark.parse(fields, doc["split"], where)
+
+
+@lru_cache
+def _fields_of(example: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(example))
 
 
 def _without_null(value: Any) -> Any:
@@ -59,3 +66,10 @@ def doc_to_target(doc: dict[str, Any]) -> int:
 
 def requests_of_doc(doc: dict[str, Any]) -> list[Request]:
     return requests_of(example_of_doc(doc, f"document {doc.get('id')}").question)
+
+
+def divisor_of(request: Any, tokens: int) -> int:
+    """What an answer of so many tokens is divided by: their number, or 1 where the probability of a whole word is asked
+    for."""
+    question = example_of_doc(request.doc, f"document {request.doc.get('id')}").question
+    return 1 if is_event(question, question.candidates[request.idx]) else tokens

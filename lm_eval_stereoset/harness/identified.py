@@ -4,14 +4,14 @@ Seen in lm-eval 0.4.13:
 - `CachingLM` keys answers by the texts of a request alone, so two models with one --use_cache get each other's answers,
   and keeps them as pickles. evaluator.py looks the class up as `lm_eval.api.model.CachingLM`, where ours is put.
 - Results name a model by its model_args: a folder that was trained into since, or another branch of a hub model, looks
-  the same. Ours also record the identity (identity.py), by wrapping `simple_evaluate`, which knows the model_args, and
-  `HFLM.get_model_info`, which has the model.
+  the same. Ours also record the identity (identity.py), by wrapping `evaluator.add_tokenizer_info`, the last step of
+  `simple_evaluate`, which gets the results and the model.
 
 tests/harness/test_identified.py fails when one of these places is gone.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import lm_eval
@@ -19,7 +19,7 @@ import lm_eval.api.model
 from lm_eval.api.model import LM
 from lm_eval.api.model import CachingLM as CachingLM  # asking.py takes it from here
 
-from lm_eval_stereoset.harness.bends import replaced
+from lm_eval_stereoset.harness.bends import replaced, without_cache
 from lm_eval_stereoset.harness.cache import AnswerStore
 from lm_eval_stereoset.scoring.identity import Identity, identity_by_arguments, identity_of
 
@@ -64,40 +64,51 @@ class IdentifiedCachingLM(CachingLM):
 
 
 @contextmanager
-def identified(kind: str | None = None, model_args: Mapping[str, Any] | None = None) -> Iterator[None]:
+def identified(kind: str | None = None, model_args: Any = None) -> Iterator[None]:
     """While it is open, the harness caches and records answers by identity.
 
-    `kind` and `model_args` are known by themselves if `lm_eval.simple_evaluate` is called inside.
+    `kind` and `model_args` need not be given if `lm_eval.simple_evaluate` is called inside: they are taken from there.
     """
-    from lm_eval.evaluator import simple_evaluate
+    from lm_eval import evaluator
     from lm_eval.models.huggingface import HFLM
 
-    asked: dict[str, Any] = {"kind": kind or "", "model_args": dict(model_args or {})}
-    model_info = HFLM.get_model_info
+    asked: dict[str, Any] = {"kind": kind or "", "model_args": _as_dict(model_args)}
+    tokenizer_info = evaluator.add_tokenizer_info
 
-    def evaluate(*args: Any, **options: Any) -> Any:
-        model = args[0] if args else options.get("model")
-        asked["kind"] = model if isinstance(model, str) else type(model).__name__
-        asked["model_args"] = _as_dict(args[1] if len(args) > 1 else options.get("model_args"))
-        results = simple_evaluate(*args, **options)
-        if results is not None:  # None on all processes but the first
-            about = results["config"].setdefault("stereoset", {})
-            if "identity" not in about:  # no torch model: an API, say
-                arguments = {k: v for k, v in asked["model_args"].items() if k not in SPEED_ONLY}
-                about["identity"] = identity_by_arguments(asked["kind"], arguments).to_dict()
-        return results
-
-    def get_model_info(self: HFLM) -> dict[str, Any]:
-        return model_info(self) | {"stereoset": {"identity": identity_of_lm(self, **asked).to_dict()}}
+    def add_tokenizer_info(results: dict[str, Any], lm: LM) -> None:
+        """The last thing that simple_evaluate does with its results, on the one process that has some."""
+        tokenizer_info(results, lm)
+        lm = without_cache(lm)
+        if hasattr(lm, "identity") or isinstance(lm, HFLM):
+            identity = identity_of_lm(lm, **asked)
+        else:  # no torch model: an API, say
+            arguments = {key: value for key, value in asked["model_args"].items() if key not in SPEED_ONLY}
+            identity = identity_by_arguments(asked["kind"], arguments)
+        results["config"].setdefault("stereoset", {}).setdefault("identity", identity.to_dict())
 
     def caching_lm(lm: LM, cache_db: str) -> CachingLM:
         return IdentifiedCachingLM(lm, cache_db, identity_of_lm(lm, **asked))
 
     with (
-        replaced(lm_eval, "simple_evaluate", evaluate),
+        _arguments_noted(asked) if kind is None else nullcontext(),
+        replaced(evaluator, "add_tokenizer_info", add_tokenizer_info),
         replaced(lm_eval.api.model, "CachingLM", caching_lm),
-        replaced(HFLM, "get_model_info", get_model_info),
     ):
+        yield
+
+
+@contextmanager
+def _arguments_noted(asked: dict[str, Any]) -> Iterator[None]:
+    """`asked` gets what `lm_eval.simple_evaluate` is called with."""
+    from lm_eval.evaluator import simple_evaluate
+
+    def evaluate(*args: Any, **options: Any) -> Any:
+        model = args[0] if args else options.get("model")
+        asked["kind"] = model if isinstance(model, str) else type(model).__name__
+        asked["model_args"] = _as_dict(args[1] if len(args) > 1 else options.get("model_args"))
+        return simple_evaluate(*args, **options)
+
+    with replaced(lm_eval, "simple_evaluate", evaluate):
         yield
 
 

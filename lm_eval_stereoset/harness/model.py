@@ -2,8 +2,9 @@
 
 stereoset run --model stereoset-hf --model_args pretrained=bert-base-german-cased --tasks stereoset_de --batch_size auto
 
-More model_args than the harness's `hf`: scoring=auto|masked|causal|seq2seq|nsp, case=orig|b|c|d|e|f, exact=true,
-batch_tokens=N, debias=DIR (projections made by `stereoset debias fit`). On tasks that are not ours it answers as `hf`
+More model_args than the harness's `hf`: scoring=auto|masked|causal|seq2seq|nsp|classifier, case=orig|b|c|d|e|f,
+exact=true, batch_tokens=N, labels=A/B/C (of a classifier's classes), debias=DIR (projections made by
+`stereoset debias fit`). On tasks that are not ours it answers as `hf`
 does; masked models, which `hf` cannot run, answer with pseudo-log-likelihoods.
 """
 
@@ -24,15 +25,18 @@ from lm_eval_stereoset.harness.bends import replaced
 from lm_eval_stereoset.harness.cache import AnswerStore, ScoreCache
 from lm_eval_stereoset.harness.docs import benchmark_of, example_of_doc, is_ours
 from lm_eval_stereoset.interventions.stored import attach, folded
-from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, refuse_kind, score_with
+from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, refuse_kind, score_with, tell_about_pairs
 from lm_eval_stereoset.scoring.architecture import (
     auto_class,
     check_scoring,
     family_of,
+    is_classifier,
     methods_of,
     refuse_prompt_learning,
 )
 from lm_eval_stereoset.scoring.checkpoint import check_config, check_folder, one_line
+from lm_eval_stereoset.scoring.classifier import name_classes
+from lm_eval_stereoset.scoring.cpu_linear import library_of
 from lm_eval_stereoset.scoring.describe import Description, describe
 from lm_eval_stereoset.scoring.identity import Identity, identity_of, versions
 from lm_eval_stereoset.scoring.loading import (
@@ -41,12 +45,16 @@ from lm_eval_stereoset.scoring.loading import (
     keep_untied,
     load_checked,
     local_folder,
+    named_by_place,
+    refuse_labels,
     refuse_language_model_scoring,
     refuse_other_tokenizer,
     refuse_unconverted,
     tokenizer_loader,
 )
-from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, NSPModel, load_nsp_model
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_model import NSPModel
+from lm_eval_stereoset.scoring.nsp_settings import CONFIG_KEY
 from lm_eval_stereoset.scoring.progress import Progress
 from lm_eval_stereoset.scoring.questions import Question, requests_of
 
@@ -78,6 +86,7 @@ class StereoSetHF(HFLM):
         tokenizer_class: str | None = None,
         prefix_token_id: int | None = None,
         debias: str | None = None,
+        labels: str | None = None,
         **options: Any,
     ) -> None:
         check_scoring(scoring)
@@ -111,6 +120,9 @@ class StereoSetHF(HFLM):
         self.settings = dataclasses.replace(self.settings, batch_size=size)
         if self.nsp is not None:
             self.nsp.to(self.device)
+        refuse_labels(labels, self.nsp is None and is_classifier(self.config))
+        if labels is not None:
+            name_classes(self.config, labels)
         self.methods = methods_of(self.scored_model, scoring)
         if prefix_token_id is not None and "causal" not in self.methods.values():
             raise UserError("prefix_token_id is for causal models; leave it out")
@@ -169,6 +181,8 @@ class StereoSetHF(HFLM):
                     if options.get(key) is not None}  # fmt: skip
             tokenizer = one_line(name, lambda: named.from_pretrained(name, **kept))
         one_line(str(name), lambda: parent(pretrained, tokenizer, **options))
+        if not tokenizer or self.tokenizer_class:
+            named_by_place(self.tokenizer, options.get("subfolder"))
 
     def _create_model(self, pretrained: str, **options: Any) -> None:
         if getattr(self.config, CONFIG_KEY, None) is not None:
@@ -201,7 +215,8 @@ class StereoSetHF(HFLM):
     # Answering
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple]:
-        questions = {i: question_of_request(request) for i, request in enumerate(requests)}
+        exact = self.settings.exact
+        questions = {i: question_of_request(request, exact) for i, request in enumerate(requests)}
         ours = {i: question for i, question in questions.items() if question is not None}
         others = [i for i, question in questions.items() if question is None]
         answers: dict[int, tuple] = {}
@@ -210,6 +225,7 @@ class StereoSetHF(HFLM):
             asked = list(dict.fromkeys(ours.values()))
             scores = self._scores(asked, disable_tqdm)
             cut = cut_pairs(self.methods, self.scored_model, self.tokenizer, asked)
+            tell_about_pairs(self.methods, self.tokenizer, asked, self.settings.exact)
             for i, question in ours.items():
                 score = scores[question][requests[i].idx]
                 answers[i] = encode(score.log_score, score.tokens)
@@ -263,6 +279,11 @@ class StereoSetHF(HFLM):
         return [known[key] for key in keys]
 
     def _other_loglikelihoods(self, requests: list[Instance], disable_tqdm: bool) -> list[tuple[float, bool]]:
+        if "judge" in self.methods and "whole" not in self.methods:
+            raise UserError(
+                "this model is a classifier: it takes tasks that ask for a label of two texts (nli_fairness, "
+                "snli_accuracy) and no others"
+            )
         if self.nsp is not None or "whole" not in self.methods:
             raise UserError(
                 "this model has a next-sentence head only: it takes tasks that ask for the next sentence (StereoSet's "
@@ -288,7 +309,7 @@ class StereoSetHF(HFLM):
         return super().generate_until(requests, disable_tqdm=disable_tqdm)
 
     def _refuse_unless_left_to_right(self, what: str) -> None:
-        if self.is_masked or self.nsp is not None:
+        if self.is_masked or "whole" not in self.methods:
             raise UserError(f"{type(self.scored_model).__name__} cannot take tasks of {what}; choose others")
 
     # What results and caches must know
@@ -332,6 +353,7 @@ class StereoSetHF(HFLM):
 
     def get_model_info(self) -> dict[str, Any]:
         about = self.describe_scoring() | {"packages": versions(), "identity": self.identity().to_dict()}
+        about["matrix_products"] = library_of(self.device)
         if self.cut:
             about["pairs cut to the model's positions"] = self.cut
         if debias := self.debias.describe() if self.debias else folded(self.scored_model):
@@ -339,7 +361,7 @@ class StereoSetHF(HFLM):
         return super().get_model_info() | {"stereoset": about}
 
 
-def question_of_request(request: Instance) -> Question | None:
+def question_of_request(request: Instance, exact: bool = False) -> Question | None:
     """The question that a request asks; None for tasks that are not ours.
 
     It is answered from its document. A request that says more than the document (few-shot examples, a chat template, a
@@ -348,8 +370,9 @@ def question_of_request(request: Instance) -> Question | None:
     doc = request.doc
     if not is_ours(doc):
         return None
-    question = example_of_doc(doc, f"document {doc.get('id')}").question
-    expected = requests_of(question)[request.idx]
+    example = example_of_doc(doc, f"document {doc.get('id')}")
+    expected = requests_of(example.question)[request.idx]
+    question = (benchmark_of(doc).as_published(example) if exact else example).question
     if [text.strip() for text in request.args] != [text.strip() for text in expected]:
         raise UserError(
             f"example {question.id}: stereoset-hf scores {benchmark_of(doc).title} without instructions, few-shot "

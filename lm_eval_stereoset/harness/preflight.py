@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lm_eval_stereoset.benchmarks import registered
 from lm_eval_stereoset.errors import UserError, missing_package
 
 logger = logging.getLogger(__name__)
@@ -19,7 +20,10 @@ logger = logging.getLogger(__name__)
 OURS = "stereoset-hf"
 HF_MODELS = ("hf", "hf-auto", "huggingface", OURS)
 LOST_HEAD = ("mt5", "umt5")  # configs that say "tied" though their checkpoints hold a head of its own
-METADATA = ("data", "orders")  # what our tasks understand
+METADATA = (
+    "data",
+    "orders",
+)  # what our tasks understand, besides the options of benchmarks whose examples are made
 
 
 def check(settings: Mapping[str, Any], benchmarks: tuple[str, ...]) -> None:
@@ -90,10 +94,14 @@ def _check_metadata(settings: Mapping[str, Any]) -> None:
     metadata = settings.get("metadata")
     if not isinstance(metadata, Mapping):
         return
-    if unknown := [key for key in metadata if key not in METADATA]:
+    if set(metadata) <= set(METADATA):
+        return
+    known = [*METADATA, *(name for one in registered() if one.making for name in one.making.options)]
+    if unknown := [key for key in metadata if key not in known]:
         raise UserError(
-            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {' and '.join(METADATA)} only "
-            "(data=sample, or data=FOLDER; orders=1, 3 or 6 of the options in chat tasks)"
+            f"--metadata {unknown[0]}=…: unknown to these tasks, which take {', '.join(known[:-1])} and {known[-1]} "
+            "only (data=sample, or data=FOLDER; orders=1, 3 or 6 of the options in chat tasks; phrases=33 in "
+            "nli_fairness)"
         )
 
 
@@ -217,7 +225,7 @@ def refuse_lost_start(lm: Any, contexts: Sequence[str]) -> None:
 def refuse_config(config: Any) -> None:
     """What can be told before the weights are loaded."""
     from lm_eval_stereoset.scoring.architecture import architecture_name, family_of
-    from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY
+    from lm_eval_stereoset.scoring.nsp_settings import CONFIG_KEY
 
     if getattr(config, CONFIG_KEY, None) is not None:
         raise UserError("a next-sentence model made by nsp_finetune needs --model stereoset-hf")
@@ -225,6 +233,11 @@ def refuse_config(config: Any) -> None:
         family = family_of(config)
     except UserError:
         return  # the harness may know an architecture that we do not
+    if family == "classifier":
+        raise UserError(
+            f"{architecture_name(config)} is a classifier, which the harness's `hf` cannot score; use --model "
+            "stereoset-hf"
+        )
     if family == "masked":
         raise UserError(
             f"{architecture_name(config)} is a masked language model, which the harness's `hf` cannot score; use "

@@ -16,23 +16,26 @@ from lm_eval.api import task as task_module
 from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_stereoset import benchmarks
+from lm_eval_stereoset.benchmarks.declaration import Standouts
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.harness import aggregation, chat_docs
-from lm_eval_stereoset.harness.aggregation import aggregations, contributions, harness_metrics
+from lm_eval_stereoset.harness.aggregation import aggregations, harness_metrics, items_of
 from lm_eval_stereoset.harness.answers import candidate_scores, count, own_count
 from lm_eval_stereoset.harness.bends import asking_model, put_main_metrics_first, replaced
 from lm_eval_stereoset.harness.docs import (
     FIRST_BENCHMARK,
     SHOWN_CONTEXT,
     benchmark_of,
+    divisor_of,
     example_of_doc,
     example_to_doc,
     requests_of_doc,
 )
 from lm_eval_stereoset.harness.preflight import refuse_lost_start, refuse_unsuitable
-from lm_eval_stereoset.scoring.describe import PLAIN, Description
+from lm_eval_stereoset.scoring.describe import NO_NORMALISER, PLAIN, Description
 from lm_eval_stereoset.scoring.identity import versions
+from lm_eval_stereoset.scoring.questions import SUMMED
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +47,7 @@ loaded: list[dict[str, Any]] = []
 def begin_run() -> None:
     """Forgets what earlier runs of this process have loaded and complained of."""
     loaded.clear()
-    aggregation.problems.clear()
+    aggregation.forget_problems()
 
 
 def load_docs(
@@ -54,11 +57,12 @@ def load_docs(
     data: str | None = None,
     provenance: dict[str, Any] | None = None,
     orders: Any = None,
-    **_: Any,
+    **more: Any,
 ) -> dict[str, Any]:
     """The task's `custom_dataset`. The harness passes the task's metadata, which holds --model_args too.
 
-    `orders`: in how many orders the options are shown, where the benchmark asks in words.
+    `orders`: in how many orders the options are shown, where the benchmark asks in words; `more`: other metadata, among
+    them the options of a benchmark whose examples are made.
 
     `provenance` is the dict of that name in the task's metadata: filling it here puts it into the results file. How
     many examples were used and how they were scored is added by the task, once the model is known.
@@ -66,7 +70,10 @@ def load_docs(
     from datasets import Dataset
 
     declared = benchmarks.find(benchmark)
-    found = [store.load(declared, split, language, data) for split in splits]
+    options = {
+        name: more[name] for name in (declared.making.options if declared.making else {}) if name in more
+    }
+    found = [store.load(declared, split, language, data, options) for split in splits]
     # Splits in turn, so that --limit keeps some of each.
     rounds = zip_longest(*(dataset.examples for dataset in found))
     examples = [e for of_each_split in rounds for e in of_each_split if e is not None]
@@ -95,7 +102,7 @@ class BenchmarkTask(ConfigurableTask):
         self.used: Counter[str] = Counter()  # examples of each split, on all processes together
         declared = config.get("dataset_kwargs") or {}
         self.benchmark = benchmark_of(declared)
-        self.splits = tuple(declared.get("splits") or self.benchmark.splits)
+        self.splits = tuple(declared.get("splits") or self.benchmark.pooled_splits)
         # The declaration says which metrics there are; a list in the YAML would repeat it.
         metrics = harness_metrics(self.benchmark, self.splits)
         higher_is_better = {
@@ -105,7 +112,7 @@ class BenchmarkTask(ConfigurableTask):
         super().__init__(config={key: value for key, value in config.items() if key != "class"})
         self._metric_fn_list = dict.fromkeys(metrics)
         self._metric_fn_kwargs: dict[str, dict[str, Any]] = {name: {} for name in metrics}
-        self._aggregation_list = aggregations(self.benchmark, self.splits)
+        self._aggregation_list = aggregations(self.benchmark, self.splits, self._note_standouts)
         self._higher_is_better = higher_is_better
         put_main_metrics_first()
 
@@ -138,6 +145,7 @@ class BenchmarkTask(ConfigurableTask):
         """Takes from the model what its answers will mean; to be called by those who do not use `lm_eval.evaluate`."""
         refuse_unsuitable(lm)
         kinds = self._kinds()
+        self._refuse_unsuitable_splits(lm, kinds)
         if hasattr(lm, "describe_kind"):  # scores documents in its own way and brings its counts
             described = {split: lm.describe_kind(kind) for split, kind in kinds.items()}
             self.descriptions = {split: self.benchmark.said(one) for split, one in described.items()}
@@ -146,12 +154,20 @@ class BenchmarkTask(ConfigurableTask):
             counts, unit = count(lm, self.instances)
             found: dict[tuple[str, str], list[int]] = defaultdict(list)
             for instance, n in zip(self.instances, counts, strict=True):
-                found[instance.doc["split"], instance.doc["id"]].append(n)
+                found[instance.doc["split"], instance.doc["id"]].append(divisor_of(instance, n))
             self.counts = dict(found)
+            units = {split: NO_NORMALISER if kind in SUMMED else unit for split, kind in kinds.items()}
             self.descriptions = {
-                split: self.benchmark.said(Description(PLAIN[kind], unit)) for split, kind in kinds.items()
+                split: self.benchmark.said(Description(PLAIN[kind], units[split]))
+                for split, kind in kinds.items()
             }
         self._describe()
+
+    def _refuse_unsuitable_splits(self, lm: Any, kinds: dict[str, str]) -> None:
+        for split, kind in kinds.items():
+            family = lm.methods.get(kind) if hasattr(lm, "methods") else getattr(lm, "backend", "causal")
+            if why := self.benchmark.unsuitable(split, str(family)):
+                raise UserError(f"{self.config.task}: {why}")
 
     def _describe(self) -> None:
         """Writes how examples are scored into what the results file will hold."""
@@ -194,7 +210,7 @@ class BenchmarkTask(ConfigurableTask):
         if "bypass" in self._metric_fn_list:  # --predict_only: answers are logged, nothing is computed
             return super().process_results(doc, results)
         example = example_of_doc(doc, f"document {doc.get('id')}")
-        return contributions(self.benchmark, self.splits, example, candidate_scores(doc, results))
+        return items_of(self.benchmark, self.splits, example, candidate_scores(doc, results))
 
     def _note_use(self, limit: int | None, samples: list[int] | None) -> None:
         """Of two processes one may see a single split only; what is recorded must not depend on that."""
@@ -203,6 +219,12 @@ class BenchmarkTask(ConfigurableTask):
         self.used = Counter(splits[i] for i in chosen)
         for part in self._provenance():
             part["used"] = self.used[part["split"]]
+
+    def _note_standouts(self, standouts: Standouts) -> None:
+        """Called once all answers are known, on the process that computes the metrics: the results file gets them."""
+        provenance = (self.config.metadata or {}).get("provenance")
+        if provenance is not None:
+            provenance["standouts"] = standouts.to_dict()
 
     def _kinds(self) -> dict[str, str]:
         """{split: the kind of question asked in it}, of the splits that are used."""

@@ -1,12 +1,13 @@
 """The tasks' YAML, for the built-in languages of every benchmark and for a user's own: one generator."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
 from lm_eval_stereoset.chat.asking import MAX_TOKENS
-from lm_eval_stereoset.data.store import data_folder, file_of, languages_in
+from lm_eval_stereoset.data.store import file_of, languages_in
 from lm_eval_stereoset.harness.paths import own_task_folder
 
 VERSION = 1.0
@@ -15,9 +16,16 @@ COMMON_FILES = {
     True: "_common_chat",
 }  # of tasks that ask in words, in the same folder for own data
 
+TAG = "social_bias"  # the harness's own, for tasks like ours
+WITH_TAG = {
+    "_with_tag": f"""\
+# In lm_eval's own folder this file is called _common, and _common _untagged: hatch_build.py. Written by tasks/generate.py.
+include: _untagged
+tag: {TAG}
+"""
+}
 COMMON = f"""\
 # What all tasks share. The benchmark's declaration says which metrics there are. Written by tasks/generate.py.
-tag: social_bias
 class: !function lm_eval_stereoset.harness.task.BenchmarkTask
 custom_dataset: !function lm_eval_stereoset.harness.task.load_docs
 test_split: test
@@ -59,7 +67,7 @@ def common_file(benchmark: Benchmark) -> tuple[str, str]:
 
 def leaf_file(benchmark: Benchmark, split: str | None, language: str) -> str:
     """One task: `split` None is the overall task, which pools all splits."""
-    splits = [split] if split else list(benchmark.splits)
+    splits = [split] if split else list(benchmark.pooled_splits)
     return (
         f"include: {common_file(benchmark)[0]}\n"
         f"task: {benchmark.task_name(split, language)}\n"
@@ -79,8 +87,8 @@ def with_pooled(benchmark: Benchmark, splits: Sequence[str]) -> list[str | None]
 
 def task_files(benchmark: Benchmark) -> dict[str, str]:
     """Everything in tasks/NAME/ but the README: {file name: text}."""
-    files = dict([common_file(benchmark)])
-    several = len(benchmark.splits) > 1
+    files = dict([common_file(benchmark)]) | ({} if benchmark.words else WITH_TAG)
+    several = len(benchmark.splits) > 1 and not benchmark.together
     for language in benchmark.built_in:
         for split in with_pooled(benchmark, benchmark.splits):
             files[f"{benchmark.task_name(split, language)}.yaml"] = leaf_file(benchmark, split, language)
@@ -88,13 +96,17 @@ def task_files(benchmark: Benchmark) -> dict[str, str]:
         name = f"{benchmark.name}_{split}"
         alias = f"{benchmark.title} {split}"
         members = [benchmark.task_name(split, code) for code in benchmark.languages]
-        if members != [name]:  # a benchmark in one language has a task of that name
+        if len(members) > 1:  # a benchmark in one language has a task of that name
             files[f"_{name}.yaml"] = group_file(name, alias, members)
     # Each example once: the overall tasks report the splits, too.
     chosen = (None,) if benchmark.pools else benchmark.splits
     members = [benchmark.task_name(split, code) for split in chosen for code in benchmark.languages]
-    if members != [benchmark.name]:
+    if len(members) > 1 or benchmark.names_language:
         files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
+    for group, languages in benchmark.language_groups.items():
+        members = [benchmark.task_name(split, code) for split in chosen for code in languages]
+        name, alias = f"{benchmark.name}_{group}", f"{benchmark.title} {group}"
+        files[f"_{name}.yaml"] = group_file(name, alias, members)
     return files
 
 
@@ -112,11 +124,15 @@ def _language_number(benchmark: Benchmark, task: str) -> int:
 def group_names(benchmark: Benchmark) -> list[str]:
     files = task_files(benchmark)
     found = [
-        name[1:].removesuffix(".yaml")
-        for name in files
-        if name.startswith("_") and name not in COMMON_FILES.values()
+        name[1:].removesuffix(".yaml") for name in files if name.startswith("_") and name.endswith(".yaml")
     ]
     return sorted(found, key=len)
+
+
+def tagged(index: Mapping[str, Any]) -> set[str]:
+    """Those tasks of ours in the harness's index that belong to its tag TAG; functions are not resolved in it yet."""
+    ours = COMMON.partition("class: !function ")[2].splitlines()[0]
+    return {name for name, entry in index.items() if str((entry.cfg or {}).get("class")).endswith(ours)}
 
 
 def own_task_files(benchmark: Benchmark, language: str, splits: Sequence[str]) -> dict[Path, bytes]:
@@ -139,32 +155,14 @@ def own_task_names(benchmark: Benchmark, language: str) -> list[str]:
     return [benchmark.task_name(split, language) for split in with_pooled(benchmark, there)]
 
 
-def all_names() -> list[str]:
-    """Tasks and groups of every benchmark, those of added languages, too."""
-    found = []
-    for benchmark in benchmarks.registered():
-        found += [*group_names(benchmark), *task_names(benchmark)]
-        found += [task for code in own_languages(benchmark) for task in own_task_names(benchmark, code)]
-    return found
-
-
-def refresh_own_tasks() -> None:
-    """Tasks of added languages that another version has written are written anew, so that they load.
-
-    Benchmarks of other packages have no task files that are installed with ours: theirs are written here, too.
-    """
-    from lm_eval_stereoset.files import atomic_write, read_bytes
-
+def all_own_files() -> dict[Path, bytes]:
+    """The task files of all languages that were added, and of all benchmarks of other packages."""
     files: dict[Path, bytes] = {}
     for benchmark in benchmarks.of_other_packages():
         folder = own_task_folder(benchmark)
         files |= {folder / name: text.encode("utf-8") for name, text in task_files(benchmark).items()}
-    # Without a data folder there are no own languages, and no declaration needs to be imported.
-    for benchmark in benchmarks.with_own_data() if data_folder().is_dir() else ():
+    for benchmark in benchmarks.with_own_data():
         for language in own_languages(benchmark):
             splits = [s for s in benchmark.splits if file_of(benchmark, s, language).is_file()]
             files |= own_task_files(benchmark, language, splits)
-    for path, content in files.items():
-        if not path.is_file() or read_bytes(path) != content:
-            with atomic_write(path, "wb") as handle:
-                handle.write(content)
+    return files

@@ -9,6 +9,7 @@ from lm_eval_stereoset.interventions import stored
 from lm_eval_stereoset.interventions.folding import fold
 from lm_eval_stereoset.interventions.projection import Intervention, base_of
 from lm_eval_stereoset.scoring.identity import RANDOM
+from lm_eval_stereoset.scoring.nsp_folder import save_nsp_model
 from lm_eval_stereoset.scoring.questions import Model, Tokenizer
 
 NOTE = "stereoset_debias"  # entry of the checkpoint's config
@@ -47,7 +48,7 @@ def save_checkpoint(
     setattr(base_of(model).config, NOTE, found.describe())
     card = card_of(found, source, notes)
     if hasattr(model, "core"):
-        model.save(output, lambda folder: _write_card(folder, card))
+        save_nsp_model(model, output, lambda folder: _write_card(folder, card))
         return notes
     setattr(model.config, NOTE, found.describe())
     with replacing_folder(output) as temporary:

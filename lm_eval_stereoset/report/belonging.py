@@ -17,7 +17,7 @@ RECORDED = ("model_dtype", "model_revision", "model_sha", "peft_sha", "delta_sha
 
 
 @dataclass(frozen=True)
-class Origin:
+class ResultsOrigin:
     """Where a results file says its numbers come from."""
 
     identity: Mapping[str, Any] | None  # None: the file is older than identities
@@ -25,7 +25,7 @@ class Origin:
     recorded: Mapping[str, str]
     prompt: Mapping[str, str]  # chat template, system instruction, few-shot examples
 
-    def differs(self, other: "Origin") -> str | None:
+    def differs(self, other: "ResultsOrigin") -> str | None:
         """In what, in words; None if both are of one model and setting, as far as is known."""
         if self.identity and other.identity:
             if self.identity.get("fingerprint") != other.identity.get("fingerprint"):
@@ -38,7 +38,7 @@ class Origin:
         return " and ".join(_unlike(self.prompt, other.prompt)) or None
 
 
-def origin_of(content: Mapping[str, Any]) -> Origin:
+def origin_of(content: Mapping[str, Any]) -> ResultsOrigin:
     config = _dict(content.get("config"))
     about = _dict(config.get("stereoset"))
     identity = _dict(about.get("identity"))
@@ -48,7 +48,7 @@ def origin_of(content: Mapping[str, Any]) -> Origin:
         "chat template": str(content.get("chat_template_sha")),
         "system instruction": str(content.get("system_instruction_sha")),
     }
-    return Origin(identity or None, _arguments(config.get("model_args")), recorded, prompt)
+    return ResultsOrigin(identity or None, _arguments(config.get("model_args")), recorded, prompt)
 
 
 def _arguments(given: Any) -> dict[str, str]:
@@ -75,7 +75,7 @@ def _versions_differ(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
     return versions[0] != versions[1] and not any(text.startswith("sha256:") for text in versions)
 
 
-def label(origin: Origin, others: Sequence[Origin]) -> str:
+def label(origin: ResultsOrigin, others: Sequence[ResultsOrigin]) -> str:
     """What to write behind the model's name: the arguments that are its own, else the identity's first letters."""
     own = {
         f"{key}={value}": None

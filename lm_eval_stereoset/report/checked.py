@@ -9,6 +9,7 @@ from typing import Any
 
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
 from lm_eval_stereoset.benchmarks.evaluation import Table, ideal_test_name
+from lm_eval_stereoset.data.fields import is_finite
 from lm_eval_stereoset.errors import UserError
 
 _NAMES = {
@@ -104,18 +105,11 @@ def number(value: Any, name: str, range_: tuple[float, float], where: str) -> fl
     if isinstance(value, float) and math.isnan(value):
         return math.nan
     lowest, highest = range_
-    if math.isinf(highest) and not _is_finite(value):
+    if math.isinf(highest) and not is_finite(value):
         raise UserError(f"{where}: {name} must be a finite number, is {_json(value)}")
     if not lowest - 1e-6 <= value <= highest + 1e-6:
         raise UserError(f"{where}: {name} must lie between {lowest:g} and {highest:g}, is {_json(value)}")
     return value if name == "n" else float(value)
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
-        return False
 
 
 def _checked(value: Any, kind: type, where: str) -> Any:

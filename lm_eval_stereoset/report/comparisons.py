@@ -90,8 +90,9 @@ def answers_of(run: Run) -> dict[str, Answers]:
     for split, scored in run.parts.items():
         ids = np.array([f"{split} {example.id}" for example in scored.examples])
         found[split] = Answers(ids, scored.columns, scored.clusters)
-    if OVERALL in run.table and set(found) == set(run.benchmark.splits):
-        parts = [found[split] for split in run.benchmark.splits]
+    pooled = run.benchmark.pooled_splits
+    if OVERALL in run.table and set(pooled) <= set(found):
+        parts = [found[split] for split in pooled]
         ids, columns, clusters = zip(*((p.ids, p.columns, p.clusters) for p in parts), strict=True)
         found[OVERALL] = Answers(np.concatenate(ids), np.concatenate(columns), np.concatenate(clusters))
     return found

@@ -102,11 +102,9 @@ def _runs_of_model(model: str, source: str, tasks: list[TaskResult]) -> Iterator
 
 def _run(benchmark: Benchmark, model: str, language: str, tasks: list[TaskResult]) -> Run:
     parts: dict[str, Scored] = {}
-    normalisers: set[str] = set()
-    quantities: set[str] = set()
     run = Run(benchmark, model, language, str(tasks[0].file.parent), {})
     for task in tasks:
-        _remember_provenance(run, task, normalisers, quantities)
+        _remember_provenance(run, task)
         if set(task.splits) <= set(parts):
             continue
         if not os.path.isfile(task.samples):
@@ -118,8 +116,8 @@ def _run(benchmark: Benchmark, model: str, language: str, tasks: list[TaskResult
                 f"{task.samples}: samples of {samples.benchmark.title} in {samples.language}, but its results file "
                 f"says {benchmark.title} in {language}"
             )
-        normalisers.update(samples.normalisers.values())
-        quantities.update(samples.scorings.values())
+        run.normalisers |= samples.normalisers
+        run.quantities |= {split: said for split, said in samples.scorings.items() if said != "unknown"}
         for split, scored in samples.parts.items():
             parts.setdefault(split, scored)
     if parts:
@@ -127,20 +125,19 @@ def _run(benchmark: Benchmark, model: str, language: str, tasks: list[TaskResult
         run.table = evaluate(run.parts)
     for task in tasks:
         _check_or_fill(run, task)
-    run.normaliser = " and ".join(sorted(normalisers)) or None
-    run.quantity = " and ".join(sorted(quantities - {"unknown"})) or None
     return run
 
 
-def _remember_provenance(run: Run, task: TaskResult, normalisers: set[str], quantities: set[str]) -> None:
+def _remember_provenance(run: Run, task: TaskResult) -> None:
     for about in task.provenance["data"]:
-        normalisers |= {about["normaliser"]} if "normaliser" in about else set()
-        quantities |= {about["scoring"]} if "scoring" in about else set()
+        for key, known in (("normaliser", run.normalisers), ("scoring", run.quantities)):
+            if about.get(key, "unknown") != "unknown":
+                known[about["split"]] = about[key]
         run.data.setdefault(about["split"], about)
         if "examples" in about:
             run.complete.setdefault(about["split"], about["examples"])
     if normaliser := task.provenance.get("normaliser"):  # older results say it once for all splits
-        normalisers.add(str(normaliser))
+        run.normalisers[OVERALL] = str(normaliser)
     original = task.counts.get("original")
     if type(original) is int and original >= 0:
         run.complete.setdefault(task.view, original)

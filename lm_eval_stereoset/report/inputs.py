@@ -1,15 +1,16 @@
 """From the arguments of the command to Runs: folders of the harness, prediction files, scores, samples."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks import prediction_files
-from lm_eval_stereoset.benchmarks.declaration import Benchmark
+from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark
 from lm_eval_stereoset.benchmarks.evaluation import evaluate
+from lm_eval_stereoset.benchmarks.prediction_files import FileName
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json, refuse_special
@@ -152,26 +153,42 @@ def _predictions_run(argument: Argument, benchmark: Benchmark, content: Any, dat
     run.unlike_data = [text for text in unlike if text]
     run.notes += run.unlike_data
     run.complete = found.of
-    said = [prediction_files.scoring_of(head, split) for split in found.parts]
-    run.normaliser, run.quantity = (
-        _joined(one.get(key) for one in said) for key in ("normaliser", "scoring")
-    )
+    run.scorers = {} if head else _of_parts(name, found.parts)
+    for split in found.parts:
+        _remember(run, split, prediction_files.scoring_of(head, split))
     return run
 
 
-def _joined(texts: Iterable[str | None]) -> str | None:
-    return " and ".join(sorted({text for text in texts if text})) or None
+def _of_parts(name: FileName, parts: Iterable[str]) -> dict[str, str]:
+    return {split: scorer for split, scorer in name.scorers.items() if split in parts}
 
 
-def _load_once(benchmark: Benchmark, split: str, language: str, data: str | None) -> store.Dataset:
+def _remember(run: Run, split: str, said: Mapping[str, Any]) -> None:
+    """How a split was scored, where that is known."""
+    for key, known in (("normaliser", run.normalisers), ("scoring", run.quantities)):
+        if said.get(key):
+            known[split] = said[key]
+
+
+def _load_once(
+    benchmark: Benchmark, split: str, language: str, data: str | None, options: Mapping[str, Any]
+) -> store.Dataset:
     """The texts are shared by all models."""
-    return _dataset(benchmark.name, split, language, data, store.data_folder())
+    chosen = tuple(sorted(store.checked_options(benchmark, options).items()))
+    return _dataset(benchmark.name, split, language, data, chosen, store.data_folder())
 
 
 @lru_cache(maxsize=256)
-def _dataset(benchmark: str, split: str, language: str, data: str | None, folder: Path) -> store.Dataset:
+def _dataset(
+    benchmark: str,
+    split: str,
+    language: str,
+    data: str | None,
+    options: tuple[tuple[str, int], ...],
+    folder: Path,
+) -> store.Dataset:
     """`folder` only tells data folders apart."""
-    return store.load(benchmarks.find(benchmark), split, language, data)
+    return store.load(benchmarks.find(benchmark), split, language, data, dict(options))
 
 
 def _samples_run(argument: Argument) -> Run:
@@ -179,8 +196,7 @@ def _samples_run(argument: Argument) -> Run:
     name = argument.name or model_name(argument.path.stem.removeprefix("samples_"))
     table = evaluate(samples.parts)
     run = Run(samples.benchmark, name, samples.language, str(argument.path), table, samples.parts)
-    run.normaliser = " and ".join(sorted(set(samples.normalisers.values())))
-    run.quantity = " and ".join(sorted(set(samples.scorings.values())))
+    run.normalisers, run.quantities = dict(samples.normalisers), dict(samples.scorings)
     if any(name.startswith("sample ") for name in samples.data):
         run.data = {split: {"data": "sample"} for split in samples.parts}
     run.complete = samples.of
@@ -202,15 +218,16 @@ def _scores_run(
     table = {split: content[split] for split in benchmark.views if split in content}
     run = Run(benchmark, model, language, str(path), checked.table(benchmark, table, str(path)))
     run.variant = None if argument.name else name.variant
-    run.scoring, run.normaliser = name.variant, checked.text(about, "normaliser", where)
+    run.scoring, run.scorers = name.variant, _of_parts(name, table)
+    normaliser = checked.text(about, "normaliser", where)
+    run.normalisers = {OVERALL: normaliser} if normaliser else {}
     for fields in checked.provenance(benchmark, about, where):
         run.data[fields["split"]] = fields
         if "examples" in fields:
             run.complete[fields["split"]] = fields["examples"]
-    if run.normaliser is None:
-        run.normaliser, run.quantity = (
-            _joined(fields.get(key) for fields in run.data.values()) for key in ("normaliser", "scoring")
-        )
+    if normaliser is None:
+        for split, fields in run.data.items():
+            _remember(run, split, fields)
     run.notes.append(
         "scores only: no examples and no paired tests (give the predictions themselves to see them)"
     )

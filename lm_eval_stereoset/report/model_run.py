@@ -1,6 +1,7 @@
 """One model's results of one benchmark in one language: the unit that everything in a report is made of."""
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,11 @@ def shown_name(name: str) -> str:
     return text or "unnamed"
 
 
+def joined(texts: Iterable[str | None]) -> str | None:
+    """Each text once; None where there is none."""
+    return " and ".join(sorted({text for text in texts if text})) or None
+
+
 @dataclass
 class Run:
     benchmark: Benchmark
@@ -34,8 +40,12 @@ class Run:
     # Set if results under one name are of different models: what tells this one apart.
     apart: str | None = None
     scoring: str | None = None  # how it was scored, in the words of published file names
-    normaliser: str | None = None  # None: the input does not say
-    quantity: str | None = None  # what candidates were compared by, in the words of the model that answered
+    # By split, or for OVERALL where the input says it once for all of them; nothing where it does not say.
+    scorers: dict[str, str] = field(default_factory=dict)  # in the words of published file names
+    normalisers: dict[str, str] = field(default_factory=dict)
+    quantities: dict[str, str] = field(
+        default_factory=dict
+    )  # what candidates were compared by, as the model said
     data: dict[str, dict[str, Any]] = field(default_factory=dict)  # split: provenance
     complete: dict[str, int] = field(default_factory=dict)  # split: examples in the whole data
     unlike_data: list[str] = field(default_factory=list)  # scored with other data than they were made from
@@ -48,6 +58,24 @@ class Run:
     @property
     def label(self) -> str:
         return f"{self.model}, {self.language}"
+
+    @property
+    def normaliser(self) -> str | None:
+        return joined(self.normalisers.values())
+
+    @property
+    def quantity(self) -> str | None:
+        return joined(self.quantities.values())
+
+    def said_of(self, view: str, said: dict[str, str]) -> str | None:
+        """What the input says of a split, or of all of them; `said` is one of the three above."""
+        if view in self.benchmark.splits and view in said:
+            return said[view]
+        return joined(said.values()) if view == OVERALL else said.get(OVERALL)
+
+    def compared_by(self, view: str) -> str | None:
+        """What the candidates of a split, or of all splits, were compared by."""
+        return self.said_of(view, self.quantities) or self.said_of(view, self.scorers)
 
     def value(self, split: str, group: str, metric: str) -> float:
         """NaN where the input has no such number."""

@@ -40,7 +40,7 @@ def _sample(runs: Sequence[Run]) -> list[Notice]:
 def _partial(runs: Sequence[Run]) -> list[Notice]:
     found = []
     for run in runs:
-        splits = run.benchmark.splits
+        splits = run.benchmark.pooled_splits
         whole = {OVERALL: sum(run.complete.get(split, 0) for split in splits)} | run.complete
         parts = [split for split in splits if run.overall(split, "n") < whole.get(split, 0)]
         if not parts and run.overall(OVERALL, "n") < whole[OVERALL]:

@@ -17,7 +17,7 @@ from lm_eval_stereoset.errors import UserError, short
 from lm_eval_stereoset.harness.aggregation import harness_metrics
 from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK
 from lm_eval_stereoset.report import checked
-from lm_eval_stereoset.report.belonging import Origin, origin_of, unlike_data
+from lm_eval_stereoset.report.belonging import ResultsOrigin, origin_of, unlike_data
 from lm_eval_stereoset.report.extras import extras_of
 from lm_eval_stereoset.report.names import LANGUAGE
 
@@ -36,7 +36,7 @@ class TaskResult(NamedTuple):
     counts: dict[str, int]  # original and effective
     file: Path
     time: str
-    origin: Origin
+    origin: ResultsOrigin
     shots: Any
 
     def differs(self, other: "TaskResult") -> str | None:
@@ -146,7 +146,7 @@ def named(task: str) -> TaskName | None:
 def _patterns(benchmark: Benchmark) -> list[tuple[re.Pattern[str], tuple[str, ...]]]:
     """Names of a benchmark's tasks: stereoset_intra_(language) …"""
     found = [(split, (split,)) for split in benchmark.splits] + (
-        [(None, benchmark.splits)] if benchmark.pools else []
+        [(None, benchmark.pooled_splits)] if benchmark.pools else []
     )
     languages = (PLACEHOLDER, benchmark.languages[0])  # the second is not named where it is the only one
     names = {

@@ -62,7 +62,7 @@ def _metric(metric: Metric) -> dict[str, Any]:
     return {
         "name": metric.name,
         "title": metric.title,
-        "unit": metric.unit,
+        "unit": "" if metric.unit == "#" else metric.unit,  # a count has none to show
         "digits": metric.digits,
         "ideal": metric.ideal,
         "middle": metric.middle,

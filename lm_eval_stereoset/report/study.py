@@ -76,8 +76,9 @@ def _count(scored: Scored) -> int:
 
 def _scored(run: Run, split: str) -> Scored | None:
     parts = run.parts or {}
-    if split == OVERALL and OVERALL in run.table and set(run.benchmark.splits) <= set(parts):
-        return pool(parts)
+    pooled = run.benchmark.pooled_splits
+    if split == OVERALL and OVERALL in run.table and set(pooled) <= set(parts):
+        return pool({one: parts[one] for one in pooled})
     return parts.get(split)
 
 

@@ -28,6 +28,7 @@ from lm_eval_stereoset.scoring.questions import (
     Question,
     Scores,
     Settings,
+    judged_texts,
     names_of,
     texts_of,
 )
@@ -45,12 +46,20 @@ __all__ = [
     "method_for",
     "score",
     "score_with",
+    "tell_about_pairs",
 ]
 
 NEAR_TIE = 2e-5  # relative, of log scores; batches of other shapes differ by up to some 5e-6
 FLOAT32_STEPS = 2**-22  # four steps of float32 just below 1
 
-FAMILY_MODULES = {"masked": "masked", "causal": "causal", "seq2seq": "seq2seq", "nsp": "next_sentence"}
+FAMILY_MODULES = {
+    "masked": "masked",
+    "causal": "causal",
+    "seq2seq": "seq2seq",
+    "nsp": "next_sentence",
+    "classifier": "classifier",
+}
+COMPARE_MODULES = {"masked": "masked_compare", "causal": "causal_compare", "seq2seq": "seq2seq_compare"}
 
 
 # What a question of each kind is called when a model cannot take it.
@@ -58,12 +67,15 @@ ASKED = {
     "fill": "to fill a gap in a sentence (intra-sentence)",
     "follow": "whether a sentence follows another (inter-sentence)",
     "whole": "how probable a sentence is",
+    "compare": "which of two texts is more probable where they differ",
+    "judge": "which label a pair of texts has (natural language inference)",
 }
 
 
 def method_for(family: str, kind: str) -> Callable[..., list[Scores]]:
     """The function by which a family answers questions of a kind. Families are imported when they are needed."""
-    return importlib.import_module(f"lm_eval_stereoset.scoring.{FAMILY_MODULES[family]}").METHODS[kind]
+    module = (COMPARE_MODULES if kind == "compare" else FAMILY_MODULES)[family]
+    return importlib.import_module(f"lm_eval_stereoset.scoring.{module}").METHODS[kind]
 
 
 def refuse_kind(kind: str, methods: Mapping[str, str]) -> None:
@@ -108,6 +120,7 @@ def score(
     with Progress(len(questions), shown=progress) as bar:
         scores = score_with(methods, model, tokenizer, questions, replace(settings, progress=bar))
     cut_pairs(methods, model, tokenizer, questions)
+    tell_about_pairs(methods, tokenizer, questions, exact)
     return scores
 
 
@@ -124,9 +137,8 @@ def score_with(
             continue
         refuse_kind(kind, methods)
         here = [questions[i] for i in where]
-        refuse_useless_tokenizer(
-            tokenizer, texts_of(here), tokenizer.name_or_path or type(tokenizer).__name__
-        )
+        texts = judged_texts(here) if methods[kind] == "classifier" else texts_of(here)
+        refuse_useless_tokenizer(tokenizer, texts, tokenizer.name_or_path or type(tokenizer).__name__)
         part = settings.progress.part(len(where)) if settings.progress else nullcontext()
         with part, ids_within_embeddings(model.core if hasattr(model, "core") else model, tokenizer):
             function = method_for(methods[kind], kind)
@@ -158,6 +170,8 @@ def without_near_ties(
 
 def is_near_tie(question: Question, scores: Scores, exact: bool) -> bool:
     """Whether the rounding of a batch might decide which of two different candidates is preferred."""
+    if question.kind == "judge":
+        return _is_close_call(question, scores)
     means = {
         (candidate.sentence, candidate.word): score.log_score / score.tokens
         for candidate, score in zip(question.candidates, scores, strict=True)
@@ -166,14 +180,29 @@ def is_near_tie(question: Question, scores: Scores, exact: bool) -> bool:
     return any(b - a <= NEAR_TIE * abs(a) + step for a, b in pairwise(sorted(means.values())))
 
 
+def _is_close_call(question: Question, scores: Scores) -> bool:
+    """Whether two labels of a pair share the first place, as far as a batch's rounding lets one tell."""
+    logs: dict[tuple[str, str], list[float]] = {}
+    for candidate, score in zip(question.candidates, scores, strict=True):
+        logs.setdefault((candidate.judged.first, candidate.judged.second), []).append(score.log_score)
+    tops = [sorted(found)[-2:] for found in logs.values() if len(found) > 1]
+    return any(top - second <= NEAR_TIE * max(1.0, abs(second)) for second, top in tops)
+
+
 def cut_pairs(methods: Mapping[str, str], model: Any, tokenizer: Any, questions: Sequence[Question]) -> int:
-    """How many pairs of sentences a next-sentence head could not read whole; says so in the log."""
+    """How many pairs of texts a next-sentence head or a classifier could not read whole; says so in the log."""
     from lm_eval_stereoset.scoring import next_sentence
 
-    pairs = [question for question in questions if question.kind == "follow"]
-    if methods.get("follow") != "nsp" or not pairs:
+    kind = "judge" if methods.get("judge") == "classifier" else "follow"
+    pairs = [question for question in questions if question.kind == kind]
+    if methods.get(kind) not in ("nsp", "classifier") or not pairs:
         return 0
-    count = next_sentence.cut_pairs(model, tokenizer, pairs)
+    if kind == "judge":
+        from lm_eval_stereoset.scoring import classifier
+
+        count = classifier.cut_pairs(model, tokenizer, pairs)
+    else:
+        count = next_sentence.cut_pairs(model, tokenizer, pairs)
     if count:
         logger.warning(
             "%d of %d pairs are longer than the model has positions: the longer text of each was cut at its end",
@@ -181,6 +210,18 @@ def cut_pairs(methods: Mapping[str, str], model: Any, tokenizer: Any, questions:
             len(names_of(pairs)),
         )
     return count
+
+
+def tell_about_pairs(
+    methods: Mapping[str, str], tokenizer: Any, questions: Sequence[Question], exact: bool
+) -> None:
+    """Says in the log how many pairs of texts the tokenizer cuts in a way that matters to their comparison."""
+    from lm_eval_stereoset.scoring import compare
+
+    pairs = [question for question in questions if question.kind == "compare"]
+    if pairs and "compare" in methods:
+        for line in compare.remarks(methods["compare"], tokenizer, pairs, exact):
+            logger.warning("%s", line)
 
 
 def checked(question: Question, scores: Scores, ratio: bool = False) -> Scores:

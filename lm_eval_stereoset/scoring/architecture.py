@@ -6,17 +6,22 @@ from typing import Any
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.identity import RANDOM
-from lm_eval_stereoset.scoring.questions import KINDS
 
 logger = logging.getLogger(__name__)
 
-SCORINGS = ("auto", "masked", "causal", "seq2seq", "nsp")
+SCORINGS = ("auto", "masked", "causal", "seq2seq", "nsp", "classifier")
 FAMILIES = ("masked", "causal", "seq2seq")
 SUPPORTED = (
     "masked language models (BERT, RoBERTa, XLM-R, ALBERT, ELECTRA generators, DistilBERT, ModernBERT, DeBERTa, "
     "FlauBERT, CamemBERT, …), causal ones (GPT-2, GPT-NeoX, Llama, Qwen, Mistral, BLOOM, …), encoder-decoders "
-    "(T5, mT5, UL2, BART, …) and next-sentence models made by nsp_finetune"
+    "(T5, mT5, UL2, BART, …), next-sentence models made by nsp_finetune and sequence classifiers"
 )
+LANGUAGE_MODEL_KINDS = (
+    "fill",
+    "follow",
+    "whole",
+    "compare",
+)  # of questions, that every language model answers
 HEADS = "stereoset_heads"  # attribute that load() leaves on a model: the heads whose weights were in the file
 
 
@@ -26,9 +31,11 @@ def check_scoring(scoring: str) -> None:
 
 
 def family_of(config: Any) -> str:
-    """masked, causal or seq2seq, from a checkpoint's config."""
+    """masked, causal, seq2seq or classifier, from a checkpoint's config."""
     from transformers.models.auto import modeling_auto as auto
 
+    if is_classifier(config):
+        return "classifier"
     kind = getattr(config, "model_type", None)
     remote = getattr(config, "auto_map", None) or {}  # models that bring their own code
     if getattr(config, "is_encoder_decoder", False):
@@ -39,6 +46,12 @@ def family_of(config: Any) -> str:
     elif kind in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES or "AutoModelForCausalLM" in remote:
         return "causal"
     raise UserError(f"{architecture_name(config)} is not supported; supported are {SUPPORTED}")
+
+
+def is_classifier(config: Any) -> bool:
+    """Whether the checkpoint was saved with a head that gives a text, or a pair of texts, a label."""
+    names = getattr(config, "architectures", None) or []
+    return bool(names) and all(str(name).endswith("ForSequenceClassification") for name in names)
 
 
 def _is_masked(config: Any, kind: str | None, auto: Any) -> bool:
@@ -73,7 +86,7 @@ def auto_class(config: Any, scoring: str = "auto") -> Any:
     import transformers
 
     family = family_of(config)
-    if scoring in FAMILIES and scoring != family:
+    if scoring in (*FAMILIES, "classifier") and scoring != family:
         raise UserError(
             f"scoring={scoring} does not go with {architecture_name(config)}, which is scored as {family}; "
             "leave scoring out, or choose another checkpoint"
@@ -89,6 +102,7 @@ def auto_class(config: Any, scoring: str = "auto") -> Any:
         "masked": transformers.AutoModelForMaskedLM,
         "causal": transformers.AutoModelForCausalLM,
         "seq2seq": transformers.AutoModelForSeq2SeqLM,
+        "classifier": transformers.AutoModelForSequenceClassification,
     }[family]
 
 
@@ -101,11 +115,16 @@ def note_heads(model: Any, missing: Iterable[str], scoring: str, name: str) -> N
     about_pairs = {key for key in missing if "seq_relationship" in key or "pooler" in key}
     in_core = {key for key in missing - about_pairs if not _of_head(model, key)}
     in_head = missing - about_pairs - in_core
+    if is_classifier(model.config):
+        in_head = missing - in_core  # a pooler belongs to it
     if in_core:
         raise UserError(
             f"{name}: the checkpoint lacks weights of the model itself ({_some(in_core)}), they would be random; "
             "is it complete, and of the architecture that its config names?"
         )
+    if is_classifier(model.config):
+        _note_classifier(model, in_head, name)
+        return
     heads = set() if in_head else {"lm"}
     if _has_pair_head(model) and not about_pairs:
         heads.add("nsp")
@@ -119,6 +138,17 @@ def note_heads(model: Any, missing: Iterable[str], scoring: str, name: str) -> N
         )
     setattr(model, HEADS, frozenset(heads))
     setattr(model, RANDOM, frozenset(missing))
+
+
+def _note_classifier(model: Any, missing: set[str], name: str) -> None:
+    if missing:
+        raise UserError(
+            f"{name}: {architecture_name(model.config)} has no classification head in its checkpoint "
+            f"({_some(missing)}); its answers would be random. Choose a checkpoint that has one, or train one with "
+            "`stereoset nsp nli`"
+        )
+    setattr(model, HEADS, frozenset({"labels"}))
+    setattr(model, RANDOM, frozenset())
 
 
 def untied(model: Any, missing: Iterable[str]) -> set[str]:
@@ -168,18 +198,24 @@ def methods_of(model: Any, scoring: str = "auto") -> dict[str, str]:
             raise UserError(f"scoring={scoring}: this is a next-sentence model; leave scoring out")
         return {"follow": "nsp"}
     family = family_of(model.config)
+    if family == "classifier" or type(model).__name__.endswith("ForSequenceClassification"):
+        if scoring not in ("auto", "classifier"):
+            raise UserError(f"scoring={scoring}: this is a classifier; leave scoring out")
+        return {"judge": "classifier"}
     heads = getattr(model, HEADS, None)
     if heads is None:  # loaded by the user: trust the class
         heads = {"lm"} if model.get_output_embeddings() is not None else set()
         heads |= {"nsp"} if _has_pair_head(model) else set()
-    if scoring in FAMILIES and (scoring != family or "lm" not in heads):
+    if scoring in (*FAMILIES, "classifier") and (scoring != family or "lm" not in heads):
         raise UserError(f"scoring={scoring} does not go with {type(model).__name__}; leave scoring out")
     if scoring == "nsp" and "nsp" not in heads:
         raise UserError(
             f"scoring=nsp: {type(model).__name__} has no next-sentence head; fine-tune one with "
             "`stereoset nsp train`, or leave scoring out"
         )
-    methods = dict.fromkeys(KINDS, family) if "lm" in heads else {}
+    methods = dict.fromkeys(LANGUAGE_MODEL_KINDS, family) if "lm" in heads else {}
+    if "lm" in heads and family == "causal":
+        methods["judge"] = family  # asked in words
     if scoring in ("auto", "nsp") and "nsp" in heads:
         methods["follow"] = "nsp"
     if not methods:

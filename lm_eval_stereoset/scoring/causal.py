@@ -1,6 +1,7 @@
 """Left-to-right models (GPT-2, GPT-NeoX, Llama, Qwen, Mistral, BLOOM ...): probabilities of sentences.
 
 Kinds fill and whole: G over the tokens of the candidate sentence, G = geometric mean of probabilities (paper eq. 4).
+Kind judge: the summed log-likelihood of each answer behind the question in words.
 Kind follow: context A and candidate B are joined to F = A + " " + B; `case` says what of F is compared.
 
 The default puts the start token in front of all tokens, in one pass, and agrees with the log-likelihoods of the
@@ -43,8 +44,8 @@ class Text:
 def score_sentence(
     model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
 ) -> list[Scores]:
-    encoded = _encode(tokenizer, [candidate.sentence for _, candidate in flat(questions)], settings.exact)
-    logs = _token_logs(model, tokenizer, [Text(ids) for ids in encoded], names_of(questions), settings)
+    encoded = encode(tokenizer, [candidate.sentence for _, candidate in flat(questions)], settings.exact)
+    logs = token_logs(model, tokenizer, [Text(ids) for ids in encoded], names_of(questions), settings)
     return by_question(questions, [_mean_of(log) for log in logs])
 
 
@@ -54,17 +55,17 @@ def score_follow(
     contexts = [with_final_dot(question.context_of(candidate)) for question, candidate in flat(questions)]
     candidates = [candidate.sentence for _, candidate in flat(questions)]
     names = names_of(questions)
-    full = _encode(tokenizer, [f"{a} {b}" for a, b in zip(contexts, candidates, strict=True)], settings.exact)
+    full = encode(tokenizer, [f"{a} {b}" for a, b in zip(contexts, candidates, strict=True)], settings.exact)
     # exact: a tokenizer that appends </s> (mGPT) counts it in A too, so that B's first token falls to A
-    n_context = [len(ids) for ids in _encode(tokenizer, contexts, settings.exact)]
+    n_context = [len(ids) for ids in encode(tokenizer, contexts, settings.exact)]
     for ids, n, name in zip(full, n_context, names, strict=True):
         if n >= len(ids):
             raise UserError(f"{name}: no token of the candidate is left behind its context")
     reads_context = settings.case not in ("d", "e")
     texts = [Text(ids, 0 if reads_context else n) for ids, n in zip(full, n_context, strict=True)]
     if settings.case in ("orig", "e", "f"):
-        texts += [Text(ids) for ids in _encode(tokenizer, candidates, settings.exact)]
-    logs = _token_logs(model, tokenizer, texts, names * 2, settings)
+        texts += [Text(ids) for ids in encode(tokenizer, candidates, settings.exact)]
+    logs = token_logs(model, tokenizer, texts, names * 2, settings)
     alone: list[Logs] = [*logs[len(full) :]] or [None] * len(full)
     scores = []
     for log, n, b in zip(logs, n_context, alone, strict=False):
@@ -73,7 +74,24 @@ def score_follow(
     return by_question(questions, scores)
 
 
-METHODS = {"fill": score_sentence, "whole": score_sentence, "follow": score_follow}
+def score_judge(
+    model: Model, tokenizer: Tokenizer, questions: Sequence[Question], settings: Settings
+) -> list[Scores]:
+    """The log-likelihood of each answer behind the question in words: its sum, since answers are whole."""
+    asked = [question.context_of(candidate) for question, candidate in flat(questions)]
+    answers = [candidate.sentence for _, candidate in flat(questions)]
+    names = names_of(questions)
+    full = encode(tokenizer, [f"{a} {b}" for a, b in zip(asked, answers, strict=True)], False)
+    before = [len(ids) for ids in encode(tokenizer, asked, False)]
+    for ids, n, name in zip(full, before, names, strict=True):
+        if n >= len(ids):
+            raise UserError(f"{name}: no token of the answer is left behind its question")
+    texts = [Text(ids, n) for ids, n in zip(full, before, strict=True)]
+    logs = token_logs(model, tokenizer, texts, names, settings)
+    return by_question(questions, [CandidateScore(float(log.sum()), 1) for log in logs])
+
+
+METHODS = {"fill": score_sentence, "whole": score_sentence, "follow": score_follow, "judge": score_judge}
 
 Logs = np.ndarray | None  # log-probabilities of a text's tokens; None: not needed, and not computed
 
@@ -93,7 +111,7 @@ def _by_case(case: str, a: Logs, b_given_a: Logs, ab: Logs, b: Logs) -> Candidat
     return CandidateScore(float(_read(numerator).mean() - _read(denominator).mean()), 1)
 
 
-def _token_logs(
+def token_logs(
     model: Model, tokenizer: Tokenizer, texts: Sequence[Text], names: Sequence[str], settings: Settings
 ) -> list[np.ndarray]:
     """log p of each text's tokens from `first` on."""
@@ -148,7 +166,7 @@ def own_prefix(tokenizer: Tokenizer) -> Ids:
     return ()
 
 
-def _encode(tokenizer: Tokenizer, texts: Sequence[str], special: bool) -> list[Ids]:
+def encode(tokenizer: Tokenizer, texts: Sequence[str], special: bool) -> list[Ids]:
     # verbose=False: our own check of the length names the example
     encoded = tokenizer(list(texts), add_special_tokens=special, verbose=False)["input_ids"]
     return [tuple(ids) for ids in encoded]

@@ -1,5 +1,6 @@
 """What each method computes, in words: results, samples and reports say it as the model itself does."""
 
+import re
 from typing import NamedTuple
 
 
@@ -12,11 +13,14 @@ class Description(NamedTuple):
 
 NO_NORMALISER = "none"  # a single probability, not a sum over tokens
 
+ANSWER_IN_WORDS = "log-likelihood of the answer to a question in words"
 # Of any model of the harness that gives log-likelihoods.
 PLAIN = {
     "fill": "mean log-likelihood of the sentence",
     "follow": "mean log-likelihood of the candidate given the context",
     "whole": "mean log-likelihood of the sentence",
+    "compare": "mean log-likelihood from the first differing word on; of the word behind a prompt its log-likelihood",
+    "judge": ANSWER_IN_WORDS,
 }
 
 CASES = {
@@ -57,8 +61,31 @@ def describe(family: str, kind: str, case: str, exact: bool, tokenizer: str) -> 
             f"tokens of {tokenizer}",
         ),
         ("causal", "whole"): ("mean log-likelihood of the sentence", f"tokens of {tokenizer}"),
+        ("masked", "compare"): (
+            "mean log-probability of the differing tokens, masked all at once",
+            f"tokens of {tokenizer}, of the differing ones only",
+        ),
+        ("causal", "compare"): (
+            "mean log-likelihood from the first differing token on; of the word behind a prompt its log-likelihood",
+            f"tokens of {tokenizer}, of those read only",
+        ),
+        ("seq2seq", "compare"): (
+            "mean log-likelihood of the stretch that differs, filled into a gap",
+            f"tokens of {tokenizer}, of the stretch only",
+        ),
+        ("classifier", "judge"): (
+            "probability of the label, by the model's classification head",
+            NO_NORMALISER,
+        ),
+        ("causal", "judge"): (ANSWER_IN_WORDS, NO_NORMALISER),
     }[family, kind]
-    return Description(scoring + (", as in the authors' program" if exact else ""), normaliser)
+    published = exact and (family, kind) != ("seq2seq", "compare")  # which has no published program
+    return Description(scoring + (", as in the authors' program" if published else ""), normaliser)
+
+
+def unit_of(normaliser: str) -> str:
+    """A normaliser without the tokenizer's name: two models have a tokenizer each, which is no other method."""
+    return re.sub(r"^tokens of .+?(?=, of the candidate word only$|$)", "tokens", normaliser, flags=re.DOTALL)
 
 
 def is_difference(scoring: object) -> bool:

@@ -2,7 +2,11 @@
 
 Batches are sorted by encoder length. Within one the decoders' common beginning runs once per encoder input and
 leaves its keys and values (its own, and those of the encoder's states) in a cache; the continuations, sorted by
-length, go on from copies of it.
+length, go on from copies of it. Two examples, the first with two decoders behind its input, the second with three:
+
+    encoder, once each      common beginning, once each     continuations, in one batch
+    [The <0> is tall.]  ->  [<pad> <0>]  ->  cache of 0  ->  copy 0: [chess player]   copy 0: [cat]
+    [A <0> sings.]      ->  [<pad> <0>]  ->  cache of 1  ->  copy 1: [bird]  copy 1: [stone]  copy 1: [boy]
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,8 @@ def fused_activations(model: nn.Module) -> Iterator[None]:
     """While open, "gelu_new" and its like (GPT-2, mT5, GPT-J ...) run as torch's own tanh GELU.
 
     transformers writes the formula out; its passes over memory cost GPT-2 an eighth of its time on a CPU. The
-    values agree to the last float32 bits.
+    values agree to the last float32 bits. One that has a hook, or a forward function of its own, stays where it is:
+    whoever put that there wants it called.
     """
     from transformers import activations
 
@@ -24,7 +25,7 @@ def fused_activations(model: nn.Module) -> Iterator[None]:
         (parent, name, child)
         for parent in model.modules()
         for name, child in parent.named_children()
-        if type(child) in slow
+        if type(child) in slow and not _is_watched(child)
     ]
     for parent, name, _ in replaced:
         setattr(parent, name, nn.GELU(approximate="tanh"))
@@ -33,3 +34,7 @@ def fused_activations(model: nn.Module) -> Iterator[None]:
     finally:
         for parent, name, child in replaced:
             setattr(parent, name, child)
+
+
+def _is_watched(module: nn.Module) -> bool:
+    return bool(module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))

@@ -122,6 +122,11 @@ class GatheredHead:
     """As HeadReader, but hidden states of several passes wait until their head is worth running.
 
     A head of 250,000 words is read from memory as a whole for every product, be it with ten rows or a thousand.
+
+        pass 1: 300 states ─┐
+        pass 2: 410 states ─┼─ 1,030 rows x head ─┬─ store of pass 1
+        pass 3: 320 states ─┘    (one product)    ├─ store of pass 2
+                                                  └─ store of pass 3
     """
 
     def __init__(self, model: nn.Module):

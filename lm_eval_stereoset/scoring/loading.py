@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.architecture import auto_class, check_scoring, note_heads
+from lm_eval_stereoset.scoring.architecture import auto_class, check_scoring, is_classifier, note_heads
 from lm_eval_stereoset.scoring.checkpoint import (
     check_config,
     check_folder,
@@ -14,7 +14,9 @@ from lm_eval_stereoset.scoring.checkpoint import (
     refuse_mismatched,
     without_load_report,
 )
-from lm_eval_stereoset.scoring.nsp_model import CONFIG_KEY, load_nsp_model
+from lm_eval_stereoset.scoring.classifier import name_classes
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_settings import CONFIG_KEY
 
 
 def load_checked(from_pretrained: Callable[..., Any], name: str, scoring: str, **options: Any) -> Any:
@@ -52,6 +54,7 @@ def load(
     trust_remote_code: bool = False,
     subfolder: str | None = None,
     gguf_file: str | None = None,
+    labels: str | None = None,
 ) -> tuple[Any, Any]:
     """(model, tokenizer) ready for `score`: a hub name, a local folder, or a next-sentence model."""
     from transformers import AutoConfig
@@ -68,6 +71,7 @@ def load(
     config = one_line(name, lambda: AutoConfig.from_pretrained(name, **hub, **place))
     check_config(config, name)
     if getattr(config, CONFIG_KEY, None) is not None:
+        refuse_labels(labels, False)
         refuse_language_model_scoring(scoring, name)
         refuse_other_tokenizer(tokenizer, tokenizer_class)
         model = load_nsp_model(
@@ -75,10 +79,26 @@ def load(
         )
         return model, model.tokenizer
     from_pretrained = auto_class(config, scoring).from_pretrained
+    refuse_labels(labels, is_classifier(config))
     model = load_checked(from_pretrained, name, scoring, dtype=dtype, **hub, **place)
+    if labels is not None:
+        name_classes(model.config, labels)
     source, place = (tokenizer, {}) if tokenizer else (name, place)
     check_folder(source)
-    return model.to(device).eval(), one_line(source, lambda: words.from_pretrained(source, **hub, **place))
+    found = one_line(source, lambda: words.from_pretrained(source, **hub, **place))
+    return model.to(device).eval(), named_by_place(found, place.get("subfolder"))
+
+
+def named_by_place(tokenizer: Any, subfolder: str | None) -> Any:
+    """The tokenizer, called by the folder it is from: transformers leaves the subfolder out of its name."""
+    if subfolder and not tokenizer.name_or_path.endswith(f"/{subfolder}"):
+        tokenizer.name_or_path = f"{tokenizer.name_or_path}/{subfolder}"
+    return tokenizer
+
+
+def refuse_labels(labels: str | None, is_for_classes: bool) -> None:
+    if labels is not None and not is_for_classes:
+        raise UserError("labels: names the classes of a classifier, and this model is none; leave it out")
 
 
 def tokenizer_loader(tokenizer_class: str | None) -> Any:

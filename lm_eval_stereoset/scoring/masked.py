@@ -128,7 +128,7 @@ def unmasking_reads(tokenizer: Tokenizer, questions: Sequence[Question]) -> Read
     share in the score: a word that begins the text can have fewer tokens there than in mid-sentence (RoBERTa, Turkish:
     "çok fakir" has 5 and " çok fakir" 6), and must not count less for it.
     """
-    mask = _mask_id(tokenizer)
+    mask = mask_id(tokenizer)
     asked = flat(questions)
     filled = [question.context.replace(BLANK, candidate.filler) for question, candidate in asked]
     sentences = tokenise(tokenizer, filled)
@@ -181,7 +181,7 @@ def blank_spans(context: str, word: str) -> list[tuple[int, int]]:
 def unmasking_reads_exact(tokenizer: Tokenizer, questions: Sequence[Question]) -> Reads:
     """The authors' way: the word tokenised on its own, its beginning decoded into the text again, the first
     mask read."""
-    mask = _mask_id(tokenizer)
+    mask = mask_id(tokenizer)
     asked = flat(questions)
     words = tokenizer([candidate.filler for _, candidate in asked], add_special_tokens=False)["input_ids"]
     texts, owners, tokens = [], [], []
@@ -220,7 +220,7 @@ def pseudo_reads(
     limit: int | None = None,
 ) -> Reads:
     """One input a token of the continuation: it and the later tokens of its word are masks, it is read."""
-    mask = _mask_id(tokenizer)
+    mask = mask_id(tokenizer)
     texts = tokenise(tokenizer, [context + continuation for context, continuation in pairs], words=True)
     reads = Reads()
     for owner, ((context, continuation), text) in enumerate(zip(pairs, texts, strict=True)):
@@ -293,7 +293,7 @@ def log_mean(
     return top + np.log(np.minimum(share, 1))  # a rounding above 1 when all probabilities are the same
 
 
-def _mask_id(tokenizer: Tokenizer) -> int:
+def mask_id(tokenizer: Tokenizer) -> int:
     if tokenizer.mask_token_id is None:
         raise UserError(
             f"the tokenizer {tokenizer.name_or_path or type(tokenizer).__name__} has no mask token, which "

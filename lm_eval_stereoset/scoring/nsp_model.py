@@ -1,76 +1,27 @@
-"""A next-sentence model on disk and in memory: the one definition of its folder, input and forward pass.
-
-A folder in the transformers format (config.json, model.safetensors, tokenizer) whose config.json has an entry
-"stereoset_nsp" with the fields of `NSPSettings`; models with a head keep it beside, in nsp_head.safetensors:
+"""A next-sentence model in memory: the one definition of its input and its forward pass.
 
 decoder   mean of the last hidden states over the real tokens, then three linear layers in sequence
           (hidden -> 300 -> 300 -> 2) without activation
 encoder   last hidden state of the first token, linear + tanh, linear to 2 (BERT's next-sentence head)
 seq2seq   no head: the decoder's logits of the tokens of "0" and "1"
 
-Use:  model = load_nsp_model(folder); p = model.is_next_probability([("A first sentence.", "A second one.")])
+Its settings are in nsp_settings.py, its folder on disk in nsp_folder.py.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import nn
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import read_json, replacing_folder
-from lm_eval_stereoset.scoring.architecture import untied
-from lm_eval_stereoset.scoring.checkpoint import (
-    check_folder,
-    check_safetensors,
-    decoder_start_token,
-    one_line,
-    refuse_mismatched,
-    without_load_report,
-)
+from lm_eval_stereoset.scoring.checkpoint import decoder_start_token
+from lm_eval_stereoset.scoring.nsp_settings import NSPSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-CONFIG_KEY = "stereoset_nsp"
-HEAD_FILE = "nsp_head.safetensors"
-FAMILIES = ("decoder", "encoder", "seq2seq")
-PAIRS = ("concatenate", "space", "tokenizer")
 HEAD_WIDTH = 300  # of the paper's decoder head
-
-
-@dataclass(frozen=True)
-class NSPSettings:
-    """What a reader must know to feed the model and to read it; saved as config.json's "stereoset_nsp"."""
-
-    family: str  # one of FAMILIES
-    pair: str = "tokenizer"
-    # concatenate: ids of A, ids of B, nothing between; space: ids of A, ids of " " + B;
-    # tokenizer: the tokenizer's own layout of a pair, with its special tokens and token types
-    prefix: str = ""  # text in front of A (T5)
-    max_length: int = 256
-    # tokens of a pair in training, special ones included; the longer sentence is shortened first. Scoring takes whole
-    # pairs, as long as the model has positions
-    is_next_class: int = 1
-    labels: tuple[str, str] = ("0", "1")  # the answers of a text-to-text model, by class
-    label_step: int = 1
-    # decoding step at which a text-to-text model answers; 2: after its own most probable first token, as the
-    # authors' program reads their checkpoints
-
-    def __post_init__(self) -> None:
-        _one_of("family", self.family, FAMILIES)
-        _one_of("pair", self.pair, PAIRS)
-        _one_of("label_step", self.label_step, (1, 2))
-        _one_of("is_next_class", self.is_next_class, (0, 1))
-        if type(self.max_length) is not int or self.max_length < 4:
-            raise UserError(f"max_length must be a whole number of at least 4, is {self.max_length!r}")
-        if not isinstance(self.prefix, str):
-            raise UserError(f"prefix must be a text, is {self.prefix!r:.60}")
-        labels = self.labels if isinstance(self.labels, tuple) else ()
-        if len(labels) != 2 or not all(isinstance(label, str) and label for label in labels):
-            raise UserError(f"labels must be two texts, are {self.labels!r:.60}")
 
 
 class NSPOutput(NamedTuple):
@@ -99,6 +50,10 @@ class NSPModel(nn.Module):
                 )
         elif getattr(core, "pooler", None) is not None:
             core.pooler = None  # our head takes its place; unused weights would also stall several processes
+
+    def parameter_groups(self) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+        """(the model, the head): they have learning rates of their own."""
+        return list(self.core.parameters()), [] if self.head is None else list(self.head.parameters())
 
     @property
     def config(self) -> Any:
@@ -210,31 +165,6 @@ class NSPModel(nn.Module):
                 scores[i] = value
         return scores
 
-    def save(self, folder: Path | str, also: Callable[[Path], None] | None = None) -> None:
-        """Writes the whole folder beside its place, then renames it: it is there complete or not at all.
-
-        `also(folder)` may put more files into it before that.
-        """
-        from safetensors.torch import save_file
-
-        folder = Path(folder)
-        setattr(self.core.config, CONFIG_KEY, asdict(self.settings) | {"labels": list(self.settings.labels)})
-        if (
-            self.tokenizer.is_fast
-        ):  # the last call's cutting would be saved with it, and would cut other users' texts
-            self.tokenizer.backend_tokenizer.no_truncation()
-            self.tokenizer.backend_tokenizer.no_padding()
-        with replacing_folder(folder) as temporary:
-            self.core.save_pretrained(temporary)
-            self.tokenizer.save_pretrained(temporary)
-            if self.head is not None:
-                state = {
-                    key: value.detach().cpu().contiguous() for key, value in self.head.state_dict().items()
-                }
-                save_file(state, temporary / HEAD_FILE, metadata={"format": "pt"})
-            if also is not None:
-                also(temporary)
-
 
 def mean_over_real(hidden: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
     """(n, tokens, d) to (n, d); padding has no share, so a score never depends on its neighbours."""
@@ -280,100 +210,3 @@ def joined(a: list[int], b: list[int], max_length: int | None) -> list[int]:
         else:
             a, b = a[: max_length - half], b[:half]
     return a + b
-
-
-def read_settings(folder: Path | str) -> NSPSettings | None:
-    """The settings of a local folder with a next-sentence model, or None if it is something else."""
-    path = Path(folder) / "config.json"
-    if not path.is_file():
-        return None
-    config = read_json(path)
-    if not isinstance(config, dict):
-        raise UserError(f"{path}: must be a JSON object")
-    saved = config.get(CONFIG_KEY)
-    return None if saved is None else parse_settings(saved, str(path))
-
-
-def parse_settings(saved: Any, where: str) -> NSPSettings:
-    """`saved`: the entry "stereoset_nsp" of a config."""
-    known = {field.name for field in fields(NSPSettings)}
-    if not isinstance(saved, dict) or "family" not in saved:
-        raise UserError(f'{where}: "{CONFIG_KEY}" must be an object with at least "family"')
-    if unknown := sorted(set(saved) - known):
-        raise UserError(f'{where}: "{CONFIG_KEY}" has the unknown entry {", ".join(unknown)}')
-    labels = saved.get("labels", ("0", "1"))
-    try:
-        return NSPSettings(**saved | {"labels": tuple(labels) if isinstance(labels, list) else labels})
-    except UserError as error:
-        raise UserError(f'{where}: "{CONFIG_KEY}": {error}') from None
-
-
-def load_nsp_model(
-    folder: Path | str, dtype: Any = "auto", device: Any = None, trust_remote_code: bool = False
-) -> NSPModel:
-    """A saved model, in evaluation mode. Weights come from safetensors only."""
-    from transformers import AutoTokenizer
-
-    folder = Path(folder)
-    check_folder(folder)
-    settings = read_settings(folder)
-    if settings is None:
-        raise UserError(
-            f'{folder}: not a next-sentence model (its config.json has no "{CONFIG_KEY}"); '
-            "`stereoset nsp train` or `convert` makes one"
-        )
-    core = _load_core(folder, settings.family, dtype, trust_remote_code)
-    tokenizer = one_line(
-        str(folder),
-        lambda: AutoTokenizer.from_pretrained(str(folder), trust_remote_code=trust_remote_code),
-    )
-    head = new_head(settings.family, hidden_size(core.config))
-    if head is not None:
-        fit_head(head, _read_head(folder / HEAD_FILE), str(folder / HEAD_FILE))
-        head.to(core.dtype)
-    model = NSPModel(core, head, tokenizer, settings)
-    return (model if device is None else model.to(device)).eval()
-
-
-def _load_core(folder: Path, family: str, dtype: Any, trust_remote_code: bool) -> Any:
-    from transformers import AutoModel, AutoModelForSeq2SeqLM
-
-    loader = AutoModelForSeq2SeqLM if family == "seq2seq" else AutoModel
-    options = {"trust_remote_code": trust_remote_code, "use_safetensors": True, "dtype": dtype}
-    options |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
-    with without_load_report():
-        core, info = one_line(str(folder), lambda: loader.from_pretrained(str(folder), **options))
-    refuse_mismatched(info, str(folder))
-    lost = sorted(key for key in untied(core, info["missing_keys"]) if not key.startswith("pooler."))
-    if lost:
-        raise UserError(
-            f"{folder}: lacks {len(lost)} weights of the model ({lost[0]} …), they would be random; is it complete?"
-        )
-    return core
-
-
-def _read_head(path: Path) -> dict[str, torch.Tensor]:
-    from safetensors.torch import load_file
-
-    if not path.is_file():
-        raise UserError(f"{path}: no such file; the folder lacks its next-sentence head")
-    check_safetensors(path)
-    return load_file(path)
-
-
-def fit_head(head: nn.Module, state: Mapping[str, torch.Tensor], where: str) -> None:
-    """Loads a head's weights, or says in one line what does not fit."""
-    wanted = {key: tuple(value.shape) for key, value in head.state_dict().items()}
-    found = {key: tuple(value.shape) for key, value in state.items()}
-    if wanted != found:
-        key = next(key for key in sorted(wanted.keys() | found.keys()) if wanted.get(key) != found.get(key))
-        raise UserError(
-            f"{where}: this head does not fit the model: {key} is {found.get(key, 'missing')}, "
-            f"the model needs {wanted.get(key, 'none of that name')}"
-        )
-    head.load_state_dict(dict(state))
-
-
-def _one_of(name: str, value: Any, allowed: Sequence[Any]) -> None:
-    if value not in allowed or isinstance(value, bool):
-        raise UserError(f"{name} must be one of {', '.join(map(str, allowed))}, is {value!r}")

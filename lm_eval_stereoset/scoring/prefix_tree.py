@@ -3,7 +3,14 @@
 Sequences in lexicographic order are a tree walked depth first. A packed row holds a piece of that walk; each
 node sees its ancestors only (a 4-D attention mask) and has its depth as position. So a row gives every sequence
 in it exactly what a pass of its own would give, the three candidates of an example share all they have in
-common, and there is next to no padding.
+common, and there is next to no padding. Three sequences become a row of 7 nodes:
+
+    The cat is black           node    0    1    2   3      4    5    6
+    The cat is white           token   The  cat  is  black  white dog  barks
+    The dog barks              depth   0    1    2   3      3    1    2          the position that the model is told
+                               end     7    5    5   4      5    7    7          node i sees node j if j <= i < end[j]
+
+"white" (node 4) sees The, cat, is (their ends lie behind it) but not black, whose end is 4.
 """
 
 import inspect
@@ -31,7 +38,7 @@ SAME, NOISE = 1e-4, 2
 
 
 @dataclass(frozen=True)
-class Row:
+class PackedRow:
     """A piece of the tree, depth first. Node j is an ancestor of node i (or i itself) if j <= i < end[j]."""
 
     ids: np.ndarray
@@ -61,17 +68,17 @@ def next_token_log_probabilities(
     ]
 
 
-def plain_rows(ordered: Sequence[Ids]) -> list[Row]:
+def plain_rows(ordered: Sequence[Ids]) -> list[PackedRow]:
     """One sequence a row: what every model understands. The last token is read, never fed."""
     rows = []
     for index, ids in enumerate(ordered):
         n = len(ids) - 1
         nodes = np.arange(n)
-        rows.append(Row(np.array(ids[:-1], dtype=np.int64), nodes, np.full(n, n), [(index, nodes)]))
+        rows.append(PackedRow(np.array(ids[:-1], dtype=np.int64), nodes, np.full(n, n), [(index, nodes)]))
     return rows
 
 
-def pack_rows(ordered: Sequence[Ids], capacity: int | None = None) -> list[Row]:
+def pack_rows(ordered: Sequence[Ids], capacity: int | None = None) -> list[PackedRow]:
     """Sequences (distinct, sorted) laid into rows of about `capacity` nodes."""
     fed = [np.array(ids[:-1], dtype=np.int64) for ids in ordered]
     if capacity is None:
@@ -94,7 +101,7 @@ def _common_length(a: np.ndarray, b: np.ndarray) -> int:
     return int(differs[0]) if len(differs) else n
 
 
-def _lay_out(fed: list[np.ndarray], common: list[int], start: int, stop: int) -> Row:
+def _lay_out(fed: list[np.ndarray], common: list[int], start: int, stop: int) -> PackedRow:
     shared = [0, *common[start + 1 : stop]]  # nodes that each sequence takes over from the one before it
     new = [len(ids) - k for ids, k in zip(fed[start:stop], shared, strict=True)]
     after = np.cumsum(new)  # number of nodes once each sequence is laid out
@@ -106,10 +113,12 @@ def _lay_out(fed: list[np.ndarray], common: list[int], start: int, stop: int) ->
         members.append((start + i, path))
     ids = np.concatenate([ids[k:] for ids, k in zip(fed[start:stop], shared, strict=True)])
     depth = np.concatenate([np.arange(k, k + n) for k, n in zip(shared, new, strict=True)])
-    return Row(ids, depth, end, members)
+    return PackedRow(ids, depth, end, members)
 
 
-def tree_inputs(rows: Sequence[Row], dtype: torch.dtype, device: torch.device) -> dict[str, torch.Tensor]:
+def tree_inputs(
+    rows: Sequence[PackedRow], dtype: torch.dtype, device: torch.device
+) -> dict[str, torch.Tensor]:
     """Padded ids, positions and the additive mask [rows, 1, longest, longest]; padding sees itself only."""
     longest = max(len(row.ids) for row in rows)
     ids, depth = np.zeros((2, len(rows), longest), dtype=np.int64)
@@ -128,14 +137,14 @@ def tree_inputs(rows: Sequence[Row], dtype: torch.dtype, device: torch.device) -
     }
 
 
-def plain_inputs(rows: Sequence[Row], device: torch.device) -> dict[str, torch.Tensor]:
+def plain_inputs(rows: Sequence[PackedRow], device: torch.device) -> dict[str, torch.Tensor]:
     ids, mask = pad([row.ids for row in rows], 0, device)
     return {"input_ids": ids, "attention_mask": mask}
 
 
 def _read(
     model: Model,
-    layout: list[Row],
+    layout: list[PackedRow],
     ordered: Sequence[Ids],
     begins: Sequence[int],
     reader: HeadReader,
@@ -189,7 +198,7 @@ def _tree_works(model: Model, ordered: Sequence[Ids], reader: HeadReader) -> boo
     begins = [1] * len(some)
     (row,) = pack_rows(some, 10**9)
 
-    def read(layout: list[Row], settings: Settings = Settings()) -> np.ndarray:  # noqa: B008
+    def read(layout: list[PackedRow], settings: Settings = Settings()) -> np.ndarray:  # noqa: B008
         return np.concatenate(_read(model, layout, some, begins, reader, settings))
 
     with torch.inference_mode():
@@ -209,7 +218,7 @@ def _tree_works(model: Model, ordered: Sequence[Ids], reader: HeadReader) -> boo
     return True
 
 
-def _with_other_strangers(row: Row) -> Row:
+def _with_other_strangers(row: PackedRow) -> PackedRow:
     """The row with other tokens wherever its last sequence must not look: read as meant, that one stays the same.
 
     Same shapes, same kernels: to the last bit, in any precision.
@@ -217,4 +226,4 @@ def _with_other_strangers(row: Row) -> Row:
     ids = np.roll(row.ids, 1)
     own = row.members[-1][1]
     ids[own] = row.ids[own]
-    return Row(ids, row.depth, row.end, row.members)
+    return PackedRow(ids, row.depth, row.end, row.members)

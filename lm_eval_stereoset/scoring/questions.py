@@ -7,6 +7,9 @@ has a way to answer each kind (architecture.py says which):
     fill      context "He is BLANK.", candidates' words   the word in its place, or the whole filled-in sentence
     follow    a context, candidates' sentences            each sentence as the one that comes next
     whole     candidates' sentences alone                 each sentence as a whole
+    compare   two candidates' sentences                   the sentences where they differ from each other
+    judge     two texts, candidates' labels               each label as what the one text is to the other; a classifier
+                                                          reads the two texts, a left-to-right model is asked in words
 
 A family (masked.py, causal.py, seq2seq.py, next_sentence.py) has one function per kind of question, all of one shape,
 and lists them in METHODS:
@@ -18,6 +21,7 @@ were.
 """
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -32,7 +36,8 @@ Model = Any
 Tokenizer = Any
 
 BLANK = "BLANK"  # the gap in the context of a question of the kind "fill"
-KINDS = ("fill", "follow", "whole")
+KINDS = ("fill", "follow", "whole", "compare", "judge")
+SUMMED = ("judge",)  # kinds whose candidates are compared by sums of logarithms, not by their means
 CASES = ("orig", "b", "c", "d", "e", "f")  # what the inter-sentence score of a causal model compares
 RATIOS = ("orig", "b", "e", "f")  # of these, the ones that divide one probability by another
 
@@ -40,13 +45,24 @@ Request = tuple[str, str]  # context, continuation: what any left-to-right model
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """One label that a classifier may give to a pair of texts."""
+
+    first: str
+    second: str
+    label: str  # a name, which is looked for among the classifier's own
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     id: str
     sentence: str
     word: str | None = None  # what fills BLANK; kind "fill" only
-    context: str | None = (
-        None  # what it follows, where that is not the question's context; kind "follow" only
-    )
+    # What it follows, where that is not the question's context; kinds "follow" and "judge" (the question in words)
+    context: str | None = None
+    # What a left-to-right model is asked in place of the sentence: ('"I am tired.",', " he"); kind "compare" only
+    prompt: tuple[str, str] | None = None
+    verdict: Verdict | None = None  # what a classifier is asked; kind "judge" only
 
     @property
     def filler(self) -> str:
@@ -54,6 +70,13 @@ class Candidate:
         if self.word is None:
             raise ValueError(f"candidate {self.id} has no word that could fill {BLANK}")
         return self.word
+
+    @property
+    def judged(self) -> Verdict:
+        """The verdict of a candidate of the kind "judge", which always has one."""
+        if self.verdict is None:
+            raise ValueError(f"candidate {self.id} has no pair of texts that could be judged")
+        return self.verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +102,51 @@ def with_final_dot(context: str) -> str:
 
 def requests_of(question: Question) -> list[Request]:
     """What the harness asks any model about each candidate, if no flag adds to it."""
+    if question.kind == "judge":
+        return [(question.context_of(c), f" {c.sentence}") for c in question.candidates]
     if question.kind == "follow":
         return [(with_final_dot(question.context_of(c)), f" {c.sentence}") for c in question.candidates]
+    if question.kind == "compare":
+        split = split_where_they_differ([c.sentence for c in question.candidates])
+        return [c.prompt or request for c, request in zip(question.candidates, split, strict=True)]
     return [("", c.sentence) for c in question.candidates]
 
 
+def split_where_they_differ(texts: Sequence[str]) -> list[Request]:
+    """Each text cut in front of the first word that the texts do not share: its beginning, and all the rest.
+
+        "I am tired", he said    ->   "I am tired",  |  he said
+        "I am tired", she said   ->   "I am tired",  |  she said
+
+    Every text keeps at least its last word as the rest. Texts that differ in their first word have no beginning.
+    """
+    cut = 0
+    for space in re.finditer(r"(?<=\S)\s+(?=\S)", texts[0]):
+        beginning, rests = texts[0][: space.end()], [text[space.end() :] for text in texts]
+        if not all(text.startswith(beginning) for text in texts) or not all(map(str.strip, rests)):
+            break
+        cut = space.start()
+    return [(text[:cut], text[cut:]) for text in texts]
+
+
+def is_event(question: Question, candidate: Candidate) -> bool:
+    """Whether a left-to-right model is asked how probable a word or an answer is behind a prompt. Its probability is
+    that of all its tokens together: a mean over them would favour words that the vocabulary cuts into more pieces."""
+    return question.kind in SUMMED or (question.kind == "compare" and candidate.prompt is not None)
+
+
 def texts_of(questions: Sequence[Question]) -> list[str]:
-    """Every text that a tokenizer will see."""
+    """Every text that a language model's tokenizer will see."""
     found = [text for q in questions for text in (q.context, *(c.sentence for c in q.candidates))]
     own = [c.context for q in questions for c in q.candidates if c.context is not None]
-    return [text for text in [*found, *own] if text]
+    prompts = [part for q in questions for c in q.candidates for part in c.prompt or ()]
+    return [text for text in [*found, *own, *prompts] if text]
+
+
+def judged_texts(questions: Sequence[Question]) -> list[str]:
+    """Every text that a classifier's tokenizer will see."""
+    found = [c.judged for q in questions for c in q.candidates]
+    return list(dict.fromkeys(text for one in found for text in (one.first, one.second)))
 
 
 def flat(questions: Sequence[Question]) -> list[tuple[Question, Candidate]]:

@@ -56,7 +56,7 @@ def score_fill(
     else:
         queries, owners = sentinel_steps(model, tokenizer, questions)
     names = names_of(questions)
-    _check(model, queries, [names[owner] for owner in owners])
+    check_queries(model, queries, [names[owner] for owner in owners])
     logs = np.concatenate(decoder_log_probabilities(model, queries, settings))
     means = log_mean(logs, np.array(owners), len(names))
     return by_question(questions, [CandidateScore(float(mean), 1) for mean in means])
@@ -68,7 +68,7 @@ def score_text(
     make = sentinel_answers if gap_is_sentinel(tokenizer) else mask_answers
     refuse_missing_end(tokenizer)
     queries = make(model, tokenizer, questions)
-    _check(model, queries, names_of(questions))
+    check_queries(model, queries, names_of(questions))
     logs = decoder_log_probabilities(model, queries, settings)
     return by_question(questions, [CandidateScore(float(log.sum()), len(log)) for log in logs])
 
@@ -123,7 +123,7 @@ def sentinel_steps(
             last > span[1] for last, span in zip(ends, spans, strict=True)
         ):
             # a token holds part of the word and part of its neighbour (BLANKed): the gap takes in both
-            template = _cut_out(sentence, found, marks)
+            template = cut_out(sentence, found, marks)
         tokens = sentence.ids[begin:end]
         for step, token in enumerate(tokens):
             queries.append(Query(_show(template, marks, tokens[:step]), decoder, (token,)))
@@ -203,8 +203,8 @@ def mask_steps(
     for owner, (sentence, name) in enumerate(zip(sentences, names_of(questions), strict=True)):
         question, candidate = asked[owner]
         spans = [sentence.tokens_in(*span, name) for span in blank_spans(question.context, candidate.filler)]
-        fed = _shifted(model, sentence.ids)
-        template = _cut_out(sentence, spans, marks)
+        fed = shifted(model, sentence.ids)
+        template = cut_out(sentence, spans, marks)
         begin, end = spans[0]
         for position in range(begin, end):
             shown = sentence.ids[begin:position]
@@ -243,12 +243,12 @@ def mask_answers(model: Model, tokenizer: Tokenizer, questions: Sequence[Questio
         begin, end = text.tokens_in(len(text.text) - len(b), len(text.text), name)
         encoder = (*text.ids[:begin], tokenizer.mask_token_id, *text.ids[end:])
         stop = end + 1 if tokenizer.eos_token_id in text.ids[end : end + 1] else end
-        fed = _shifted(model, text.ids)
+        fed = shifted(model, text.ids)
         queries.append(Query(encoder, fed[:stop], tuple(text.ids[begin:stop]), begin + 1))
     return queries
 
 
-def _shifted(model: Model, ids: Sequence[int]) -> Ids:
+def shifted(model: Model, ids: Sequence[int]) -> Ids:
     """The decoder's input that makes it write `ids`: position i answers with ids[i]."""
     labels = torch.tensor([list(ids)])
     if not hasattr(model, "prepare_decoder_input_ids_from_labels"):
@@ -263,7 +263,7 @@ def _with_gaps(context: str, sentinels: Sequence[str]) -> str:
     return "".join(part + mark for part, mark in zip(parts, [*marks, ""], strict=True))
 
 
-def _cut_out(sentence: Tokenised, spans: Sequence[tuple[int, int]], marks: Sequence[int]) -> Ids:
+def cut_out(sentence: Tokenised, spans: Sequence[tuple[int, int]], marks: Sequence[int]) -> Ids:
     line: list[int] = []
     done = 0
     for i, (begin, end) in enumerate(spans):
@@ -285,6 +285,6 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str], special: bool = True) ->
     return [tuple(ids) for ids in encoded]
 
 
-def _check(model: Model, queries: Sequence[Query], names: Sequence[str]) -> None:
+def check_queries(model: Model, queries: Sequence[Query], names: Sequence[str]) -> None:
     lengths = [max(len(query.encoder), len(query.decoder)) for query in queries]
     check_lengths(lengths, max_positions(model), names)

@@ -63,12 +63,19 @@ def cluster_sums(clusters: Sequence[str] | np.ndarray, *columns: np.ndarray) -> 
 
 
 def draw(
-    sums: np.ndarray, statistics: Mapping[str, Statistic], draws: int = DRAWS, seed: int = SEED
+    sums: np.ndarray,
+    statistics: Mapping[str, Statistic],
+    draws: int = DRAWS,
+    seed: int = SEED,
+    strata: np.ndarray | None = None,
 ) -> Draws:
-    """Draws as many clusters as there are, with replacement, `draws` times. See statistic.py for `sums`."""
+    """Draws as many clusters as there are, with replacement, `draws` times. See statistic.py for `sums`.
+
+    `strata`: of each cluster; of every stratum as many clusters are drawn as it has.
+    """
     if len(sums) == 0:
         return Draws(statistics, sums, np.empty((draws, 0)), {}, {})
-    times = times_drawn(len(sums), draws, seed)
+    times = times_drawn(len(sums), draws, seed) if strata is None else times_within(strata, draws, seed)
     with np.errstate(invalid="ignore", divide="ignore"):  # what is undefined is NaN
         once = {name: observed(statistic.value, sums) for name, statistic in statistics.items()}
         values = {name: statistic.value(times, sums) for name, statistic in statistics.items()}
@@ -76,10 +83,19 @@ def draw(
 
 
 # Depends on the number of clusters only, and a report draws hundreds of times with the same one.
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def times_drawn(count: int, draws: int, seed: int) -> np.ndarray:
     """(draws, clusters): how many times each cluster is drawn. Floats, since they go into matrix products."""
     return np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=draws).astype(float)
+
+
+def times_within(strata: np.ndarray, draws: int, seed: int) -> np.ndarray:
+    """As times_drawn, within each stratum."""
+    times = np.empty((draws, len(strata)))
+    for number, stratum in enumerate(np.unique(strata)):
+        members = np.flatnonzero(strata == stratum)
+        times[:, members] = times_drawn(len(members), draws, seed + number)
+    return times
 
 
 def standard_error_of(drawn: np.ndarray, clusters: int) -> float:

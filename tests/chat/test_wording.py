@@ -85,9 +85,9 @@ def test_a_user_can_write_words_of_their_own(tmp_path):
         (("{context}", "{context} {name}"), "must hold each of"),
         (("  inter: |", "  between: |"), "must have exactly intra, inter"),
         (("questions:", "question:"), "expected the keys"),
-        (("language: de", "language: [de"), "not YAML"),
+        (("language: de", "language: [de"), "not valid YAML"),
         (("version: 1", "version: 1\noptions: {women: Frauen}"), "options must have exactly nothing"),
-        (("version: 1", "version: !!python/object/apply:os.getcwd []"), "not YAML"),
+        (("version: 1", "version: !!python/object/apply:os.getcwd []"), "not valid YAML"),
     ],
 )
 def test_a_damaged_file_is_one_clear_line(tmp_path, change, complaint):

@@ -85,6 +85,7 @@ def test_task_names_are_those_of_the_files():
 
 def test_ls_says_which_data_is_here(typed, own_data_folder, example_line, tmp_path):
     assert typed("ls", "stereoset")[1].count("not fetched") == 6
+    assert "stereoset data fetch stereoset;" in typed("ls", "stereoset_chat")[1], "whose data it asks about"
     for split, count in (("intra", 3), ("inter", 2)):
         (tmp_path / "mine" / split).mkdir(parents=True)
         lines = [json.dumps(example_line(number, split)) for number in range(count)]
@@ -103,7 +104,10 @@ def test_ls_says_which_data_is_here(typed, own_data_folder, example_line, tmp_pa
     ("arguments", "said"),
     [
         (["ls", "nothing"], f"no benchmark 'nothing'; the benchmarks are {', '.join(benchmarks.names())}"),
-        (["ls", "-l", "xx"], "--language xx: there is no such; choose from en, de, fr, es, tr, pt"),
+        (
+            ["ls", "stereoset", "-l", "xx"],
+            "--language xx: there is no such; choose from en, de, fr, es, tr, pt",
+        ),
     ],
 )
 def test_what_ls_does_not_know_is_one_line(typed, arguments, said):

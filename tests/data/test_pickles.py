@@ -3,6 +3,7 @@ import pickle
 
 import pytest
 
+from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOSET
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.benchmarks.stereoset.pickles import (
     examples_to_frame,
@@ -12,7 +13,6 @@ from lm_eval_stereoset.benchmarks.stereoset.pickles import (
 )
 from lm_eval_stereoset.benchmarks.stereoset.upstream import pickle_path
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.languages import LANGUAGES
 
 
 class RunsCode:
@@ -49,7 +49,7 @@ def test_what_is_no_data_frame_is_one_clear_line(content):
         read_frame(content, "x.pkl")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", STEREOSET.languages)
 @pytest.mark.parametrize("split", SPLITS)
 def test_there_and_back_loses_nothing(clone, split, language):
     content = (clone / pickle_path(split, language)).read_bytes()

@@ -207,6 +207,6 @@ def test_a_damaged_file_does_not_hide_the_others(own_data_folder, capsys):
     path.write_text(path.read_text().replace("stereotype", "stereotyp", 1))
     assert main(["data", "list"]) == 2
     out, err = capsys.readouterr()
-    assert "inter  it" in out
+    assert "inter     it" in out
     assert err.startswith(f"stereoset data: {path}: changed since it was put there")
     assert len(err.splitlines()) == 1

@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from decisions_predictions import sample_predictions
 
 from lm_eval_stereoset.benchmarks.evaluation import compare
+from lm_eval_stereoset.files import write_json
 from lm_eval_stereoset.report.inputs import load
 from lm_eval_stereoset.stats.paired import holm
 
@@ -49,8 +51,42 @@ def test_holm_is_over_all_new_models(typed, published, real_data):
 def test_results_of_another_method_are_refused(typed, published, real_data, kind):
     code, out, err = typed("compare", published / BERT, published / GPT2.format(kind))
     assert (code, out) == (2, "")
-    assert "other method: scored as 'BertNextSentence'" in err
+    assert "other method: scored as 'BertLM' and 'GPT2LM'" in err
     assert "--other-method" in err
+
+
+def test_two_models_each_with_a_tokenizer_of_its_own_are_compared(typed, tmp_path):
+    files = {}
+    for name, unit in (
+        ("base", "tokens of /one, two"),
+        ("new", "tokens of x/y"),
+        ("bytes", "bytes of the text"),
+    ):
+        scoring = {
+            split: {"scoring": "mean log-likelihood", "normaliser": unit} for split in ("intra", "inter")
+        }
+        head = {"benchmark": "stereoset", "language": "en", "model": name, "scoring": scoring}
+        files[name] = sample_predictions(tmp_path / f"{name}.json")
+        write_json(files[name], head | json.loads(files[name].read_text("utf-8")) | head)
+    assert typed("compare", files["base"], files["new"], "--data", "sample")[0] == 0
+    code, _, err = typed("compare", files["base"], files["bytes"], "--data", "sample")
+    assert code == 2
+    assert "other method: normalised by 'tokens' and 'bytes of the text'" in err
+
+
+def test_what_both_sides_have_decides_and_not_what_one_has_besides(typed, tmp_path):
+    """A base of both splits and a new model of one: the other split's way of scoring is no objection."""
+    way = {"intra": {"scoring": "one way"}, "inter": {"scoring": "another way"}}
+    head = {"benchmark": "stereoset", "language": "en", "scoring": way}
+    both = sample_predictions(tmp_path / "both.json")
+    content = json.loads(both.read_text("utf-8")) | head
+    write_json(both, content | {"model": "both"})
+    one = tmp_path / "one.json"
+    intra = {key: value for key, value in content.items() if key != "intersentence"}
+    write_json(one, intra | {"model": "one", "scoring": {"intra": way["intra"]}})
+    code, out, err = typed("compare", both, one, "--data", "sample", "--json")
+    assert code == 0, err
+    assert {row["split"] for row in json.loads(out)} == {"intra"}
 
 
 def predictions(path, source, **head):

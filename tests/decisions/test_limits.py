@@ -58,7 +58,7 @@ MISTAKES = {
     "icat at least 65 and more": "not understood",
     "icat at least 65 split=inta": "no split 'inta'; did you mean intra",
     "icat at least 65 bias_type=gendr": "no group 'gendr'; did you mean gender?",
-    "icat at least 65 benchmark=stereoste": "no benchmark 'stereoste'; did you mean stereoset?",
+    "icat at least 65 benchmark=stereoste": "no benchmark 'stereoste'; did you mean stereoset",
     "icat at least 65 certainty=sure": "certainty 'sure'; there are beyond doubt, at all, proven",
     "icat at least 65 languges=de": "unknown key 'languges'; did you mean languages?",
     "icat at least 65 languages=": "languages must be a list",

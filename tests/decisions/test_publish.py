@@ -55,6 +55,23 @@ def test_everything_but_ours_stays_letter_for_letter(typed, published, real_data
     assert len(results) == 1 + 9
 
 
+def test_each_split_says_how_it_was_scored_itself(typed, published, real_data, card):
+    typed("publish", published / MBERT.format("en"), "--model-card", card)
+    text = card.read_text("utf-8")
+    assert (
+        "- intra: candidates are compared by BertLM.\n- inter: candidates are compared by BertNextSentence."
+        in text
+    )
+    metadata = yaml.safe_load(text.split("---\n")[1])
+    found = {
+        one["dataset"]["split"]: one["dataset"]["args"]["scoring"]
+        for one in metadata["model-index"][0]["results"][1:]
+    }
+    assert found == {
+        "intra": "BertLM", "inter": "BertNextSentence", "overall": "BertLM and BertNextSentence",
+    }  # fmt: skip
+
+
 def test_a_second_run_changes_nothing_and_another_result_only_ours(typed, published, real_data, card):
     typed("publish", published / MBERT.format("en"), "--model-card", card)
     once = card.read_bytes()

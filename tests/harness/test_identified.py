@@ -94,19 +94,29 @@ def test_the_command_line_of_the_harness_takes_the_replaced_function():
     assert "from lm_eval import simple_evaluate" in inspect.getsource(run)
 
 
-def test_everything_is_put_back():
-    from lm_eval.models.huggingface import HFLM
+def test_the_harness_gives_its_results_and_the_model_to_the_replaced_function():
+    import lm_eval.evaluator
 
-    before = lm_eval.simple_evaluate, lm_eval.api.model.CachingLM, HFLM.get_model_info
+    source = inspect.getsource(lm_eval.evaluator.simple_evaluate)
+    assert source.index('results["config"].update(') < source.index("add_tokenizer_info(results, lm)")
+
+
+def test_everything_is_put_back():
+    from lm_eval import evaluator
+
+    def bent():
+        return lm_eval.simple_evaluate, lm_eval.api.model.CachingLM, evaluator.add_tokenizer_info
+
+    before = bent()
 
     def fails():
         with identified():
-            assert lm_eval.simple_evaluate is not before[0]
+            assert not set(bent()) & set(before)
             raise KeyError
 
     with pytest.raises(KeyError):
         fails()
-    assert (lm_eval.simple_evaluate, lm_eval.api.model.CachingLM, HFLM.get_model_info) == before
+    assert bent() == before
     assert "simple_evaluate" not in vars(lm_eval)
 
 

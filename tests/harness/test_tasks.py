@@ -2,8 +2,10 @@ import json
 import subprocess
 import sys
 
+import lm_eval.tasks
 import numpy as np
 import pytest
+from lm_eval.tasks._index import Entry, Kind
 
 from lm_eval_stereoset.benchmarks.evaluation import Scored
 from lm_eval_stereoset.benchmarks.evaluation import evaluate as evaluate_parts
@@ -12,16 +14,16 @@ from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as STEREOS
 from lm_eval_stereoset.benchmarks.stereoset.example import BIAS_TYPES, LABELS, SPLITS, Example
 from lm_eval_stereoset.benchmarks.stereoset.example import Candidate as StereoSetCandidate
 from lm_eval_stereoset.harness import aggregation, docs
-from lm_eval_stereoset.harness.aggregation import aggregate, contributions, harness_metrics
+from lm_eval_stereoset.harness.aggregation import aggregate, harness_metrics, items_of
 from lm_eval_stereoset.harness.answers import candidate_scores
+from lm_eval_stereoset.harness.bends import tasks_found
 from lm_eval_stereoset.harness.paths import include_paths, task_folder
 from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.harness.yaml_tasks import task_files
-from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.scoring.questions import Candidate, Question, requests_of
 
-ALL_TASKS = [f"stereoset_{split}_{code}" for split in SPLITS for code in LANGUAGES] + [
-    f"stereoset_{code}" for code in LANGUAGES
+ALL_TASKS = [f"stereoset_{split}_{code}" for split in SPLITS for code in STEREOSET.languages] + [
+    f"stereoset_{code}" for code in STEREOSET.languages
 ]
 
 
@@ -50,9 +52,16 @@ def test_groups_hold_the_tasks_of_all_languages(manager, group, members):
     assert sorted(manager.load(group)["tasks"]) == sorted(members)
 
 
-def test_all_tasks_carry_the_tag(manager):
-    tagged = manager.task_index["social_bias"].tags
-    assert {*ALL_TASKS, "stereoset_pt", "stereoset_intra_pt", "stereoset_inter_pt"} <= tagged
+def test_our_files_leave_the_harnesss_tag_alone_and_a_run_adds_them(manager):
+    """A tag in an include path takes the place of the harness's own; the wheel's files are looked at in packaging/."""
+    assert "social_bias" not in manager.task_index
+    manager.task_index["social_bias"] = Entry("social_bias", Kind.TAG, None, tags={"theirs"})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lm_eval.tasks.TaskManager", lambda: manager)
+        with tasks_found(with_the_harnesss=True):
+            tagged = lm_eval.tasks.TaskManager().task_index.pop("social_bias").tags
+    assert {*ALL_TASKS, "theirs", "stereoset_pt", "stereoset_intra_pt", "stereoset_inter_pt"} <= tagged
+    assert not any("chat" in task for task in tagged), "they have a tag of their own"
 
 
 def test_committed_yaml_is_what_the_generator_writes():
@@ -113,7 +122,7 @@ def process_results(answers, counts=(2, 4, 5)):
     candidates = tuple(StereoSetCandidate(label, label, f"A {label}.", label) for label in labels)
     example = Example("x", "Norwegen", "Norway", "race", "A BLANK.", candidates)
     scores = candidate_scores({"counts": list(counts)}, answers)
-    return contributions(STEREOSET, ("intra",), example, scores)
+    return items_of(STEREOSET, ("intra",), example, scores)
 
 
 def aggregated(name, items):

@@ -21,7 +21,7 @@ from pathlib import Path
 import safetensors.torch
 
 from nsp_finetune import checkpoints, cli, state
-from nsp_finetune.train import Run
+from nsp_finetune.train import TrainingRun
 
 FILES = {"state": state.STATE, "progress": checkpoints.PROGRESS, "manifest": checkpoints.MANIFEST}
 TENSORS = {"weights": state.WEIGHTS, "moments": state.MOMENTS}
@@ -31,7 +31,7 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-optimise, write_json, save_file = Run.optimise, checkpoints.write_json, safetensors.torch.save_file
+optimise, write_json, save_file = TrainingRun.optimise, checkpoints.write_json, safetensors.torch.save_file
 rename, rmtree = Path.rename, shutil.rmtree
 
 
@@ -69,7 +69,11 @@ def run_until(point: str, arguments: list[str]) -> None:
             die()
         rmtree(path, ignore_errors=ignore_errors)
 
-    Run.optimise, checkpoints.write_json, state.write_json = optimise_or_die, write_or_die, write_or_die
+    TrainingRun.optimise, checkpoints.write_json, state.write_json = (
+        optimise_or_die,
+        write_or_die,
+        write_or_die,
+    )
     safetensors.torch.save_file, Path.rename, shutil.rmtree = save_or_die, rename_or_die, remove_or_die
     cli.main(["train", *arguments])
 

@@ -20,7 +20,7 @@ from lm_eval_stereoset.errors import UserError
 from nsp_finetune import checkpoints
 from nsp_finetune.cli import main
 from nsp_finetune.state import MOMENTS, STATE, WEIGHTS, read_state, write_state
-from nsp_finetune.train import Run, train
+from nsp_finetune.train import TrainingRun, train
 
 KILLED_RUN = str(Path(__file__).with_name("nsp_killed_run.py"))
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -101,17 +101,17 @@ def test_two_processes_killed_and_resumed_end_with_the_same_weights(bases, pairs
 def test_interrupted_run_goes_on_bit_for_bit(family, changes, bases, pairs, tmp_path, monkeypatch):
     settings = short(bases, family, **changes)  # 11 steps, checkpoints after 3, 6, 9, 11
     train(settings, pairs, tmp_path / "whole")
-    optimise = Run.optimise
+    optimise = TrainingRun.optimise
 
     def stop_at_step_7(run, step, batches):
         if step == 7:
             raise KeyboardInterrupt
         optimise(run, step, batches)
 
-    monkeypatch.setattr(Run, "optimise", stop_at_step_7)
+    monkeypatch.setattr(TrainingRun, "optimise", stop_at_step_7)
     with pytest.raises(KeyboardInterrupt):
         train(settings, pairs, tmp_path / "stopped")
-    monkeypatch.setattr(Run, "optimise", optimise)
+    monkeypatch.setattr(TrainingRun, "optimise", optimise)
     train(settings, pairs, tmp_path / "stopped", resume=True)
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
     assert history(tmp_path / "stopped") == history(tmp_path / "whole")
@@ -119,7 +119,9 @@ def test_interrupted_run_goes_on_bit_for_bit(family, changes, bases, pairs, tmp_
 
 def test_every_number_of_the_state_comes_back(bases, pairs, tmp_path):
     """Weights, both moments, the schedule and fp16's loss scaler, whose own device is not needed for that."""
-    one, other = (Run(short(bases), pairs, tmp_path / name, resume=False) for name in ("one", "other"))
+    one, other = (
+        TrainingRun(short(bases), pairs, tmp_path / name, resume=False) for name in ("one", "other")
+    )
     one.train()
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.5, growth_interval=7)
     write_state(tmp_path, one.plain, one.optimizer, one.scheduler, scaler)

@@ -10,6 +10,7 @@ from nsp_small_corpus import write_corpus
 
 from lm_eval_stereoset.cli import guarded
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.scoring.nsp_folder import save_nsp_model
 from nsp_finetune.cli import main, make_parser
 from nsp_finetune.settings import TrainSettings, load_settings, preset_names
 
@@ -186,7 +187,7 @@ def test_bad_input_is_one_line_and_exit_code_2(capfd, bases, pairs, tmp_path):
 def test_evaluate_prints_accuracy_with_interval(capfd, bases, pairs, tmp_path):
     from nsp_finetune.models import new_model
 
-    new_model(str(bases["decoder"])).save(tmp_path / "model")
+    save_nsp_model(new_model(str(bases["decoder"])), tmp_path / "model")
     assert main(["evaluate", str(tmp_path / "model"), "--pairs", str(pairs), "--max-examples", "30"]) == 0
     assert "% (95 % interval " in capfd.readouterr().out
 

@@ -10,7 +10,8 @@ import torch
 
 from lm_eval_stereoset.benchmarks.stereoset.pickles import read_pickle
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.nsp_model import load_nsp_model, read_settings
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_settings import read_settings
 from nsp_finetune.convert import convert
 
 ENGLISH = "upstream/stereotypes-multi/create_dataset/data/intersentence/df_intersentence_en.pkl"

@@ -12,9 +12,9 @@ from safetensors.torch import load_file, save_file
 
 from lm_eval_stereoset.cli import guarded
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model, save_nsp_model
 from nsp_finetune.cli import main
-from nsp_finetune.data import tokenise
+from nsp_finetune.data import token_table
 from nsp_finetune.lengths import long_test_pairs
 from nsp_finetune.models import new_model
 from nsp_finetune.train import Run, train
@@ -81,7 +81,7 @@ def test_damaged_base_model_is_refused(name, damage, message, bases, pairs, tmp_
 @pytest.fixture(scope="module")
 def model(bases, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("damage") / "model"
-    new_model(str(bases["decoder"])).save(folder)
+    save_nsp_model(new_model(str(bases["decoder"])), folder)
     return folder
 
 
@@ -154,11 +154,11 @@ def test_arrow_file_of_something_else_is_refused(model, pairs, tmp_path, capfd):
 
 def test_damaged_token_ids_are_made_anew(model, pairs, tmp_path):
     loaded = load_nsp_model(model)
-    first = list(tokenise(loaded, pairs, "test", tmp_path, None)["input_ids"])
+    first = list(token_table(loaded, pairs, "test", tmp_path, None)["input_ids"])
     kept = next(tmp_path.glob("*.arrow"))
     for damage in (cut, empty):
         damage(kept)
-        assert list(tokenise(loaded, pairs, "test", tmp_path, None)["input_ids"]) == first
+        assert list(token_table(loaded, pairs, "test", tmp_path, None)["input_ids"]) == first
 
 
 def test_saved_tokenizer_does_not_cut_other_users_texts(bases, pairs, tmp_path):

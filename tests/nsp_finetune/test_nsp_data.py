@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nsp_finetune.data import batches_by_length, load_pairs, plan_epoch, share_of, tokenise
+from nsp_finetune.batches import batches_by_length, plan_epoch, share_of
+from nsp_finetune.data import load_pairs, token_table
 from nsp_finetune.models import new_model
 
 
@@ -71,7 +72,7 @@ def test_evaluation_batches_cover_everything_longest_first():
 @pytest.mark.parametrize("family", ["decoder", "encoder", "seq2seq"])
 def test_tokens_are_those_of_the_pairs_and_kept_for_next_time(family, bases, pairs, tmp_path):
     model = new_model(str(bases[family]))
-    tokens = tokenise(model, pairs, "validation", tmp_path, 20)
+    tokens = token_table(model, pairs, "validation", tmp_path, 20)
     rows = load_pairs(pairs, "validation", 20)
     expected = model.encode(list(zip(rows["first"], rows["second"], strict=True)))
     assert tokens["input_ids"][:] == [one["input_ids"] for one in expected]
@@ -80,5 +81,5 @@ def test_tokens_are_those_of_the_pairs_and_kept_for_next_time(family, bases, pai
     (cached,) = tmp_path.glob("validation-*.arrow")
     before = cached.stat().st_mtime_ns
     model.encode = None  # would fail if it were called again
-    tokenise(model, pairs, "validation", tmp_path, 20)
+    token_table(model, pairs, "validation", tmp_path, 20)
     assert cached.stat().st_mtime_ns == before

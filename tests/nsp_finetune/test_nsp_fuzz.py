@@ -16,8 +16,7 @@ from test_nsp_checkpoints import Bomb, only_checkpoint, seal
 
 from lm_eval_stereoset.errors import UserError
 from nsp_finetune import checkpoints
-from nsp_finetune.convert import read_state as read_authors_state
-from nsp_finetune.convert import split_state
+from nsp_finetune.convert import read_authors_state, split_state
 from nsp_finetune.corpus import read, resolve
 from nsp_finetune.data import load_pairs
 from nsp_finetune.prepare import read_statistics

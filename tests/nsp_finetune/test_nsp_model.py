@@ -7,14 +7,9 @@ import pytest
 import torch
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.nsp_model import (
-    NSPModel,
-    NSPSettings,
-    joined,
-    load_nsp_model,
-    mean_over_real,
-    read_settings,
-)
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model, save_nsp_model
+from lm_eval_stereoset.scoring.nsp_model import NSPModel, joined, mean_over_real
+from lm_eval_stereoset.scoring.nsp_settings import NSPSettings, read_settings
 from nsp_finetune.models import guess_family, load_config, new_model, usable_length
 
 PAIRS = [
@@ -47,7 +42,7 @@ def test_score_does_not_depend_on_the_batch(model):
 
 def test_saved_model_comes_back_with_the_same_scores(model, tmp_path):
     before = model.is_next_probability(PAIRS)
-    model.save(tmp_path / "saved")
+    save_nsp_model(model, tmp_path / "saved")
     assert load_nsp_model(tmp_path / "saved").is_next_probability(PAIRS) == before
     assert read_settings(tmp_path / "saved") == model.settings
     assert (tmp_path / "saved" / "nsp_head.safetensors").exists() == (model.head is not None)
@@ -142,7 +137,7 @@ def test_ordinary_model_folder_is_no_next_sentence_model(bases, tmp_path):
 
 
 def saved(bases, tmp_path, family="decoder"):
-    new_model(str(bases[family])).save(tmp_path / "saved")
+    save_nsp_model(new_model(str(bases[family])), tmp_path / "saved")
     return tmp_path / "saved"
 
 

@@ -14,7 +14,7 @@ from nsp_finetune import pairs as pairs_module
 from nsp_finetune import prepare as prepare_module
 from nsp_finetune.corpus import resolve
 from nsp_finetune.data import load_pairs
-from nsp_finetune.prepare import SPLITS, PrepareSettings, percentiles, prepare
+from nsp_finetune.prepare import SPLITS, PrepareSettings, length_percentiles, prepare
 from nsp_finetune.sentences import split_article
 from nsp_finetune.splitters import load as load_splitter
 
@@ -269,7 +269,7 @@ def test_splitter_knows_the_language_and_line_breaks_end_sentences():
 def test_percentiles_from_counts():
     counts = np.zeros(200, dtype=np.int64)
     counts[1:101] = 1
-    assert percentiles(counts) == {"p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 95, "p99": 99}
+    assert length_percentiles(counts) == {"p5": 5, "p25": 25, "p50": 50, "p75": 75, "p95": 95, "p99": 99}
 
 
 @pytest.mark.parametrize(

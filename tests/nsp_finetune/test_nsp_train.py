@@ -11,7 +11,7 @@ import pytest
 from nsp_runs import ENVIRONMENT, SHORT, arguments, short, weights
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.scoring.nsp_model import load_nsp_model
+from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
 from nsp_finetune.evaluate import accuracy_with_interval, evaluate
 from nsp_finetune.settings import TrainSettings
 from nsp_finetune.train import Run, train

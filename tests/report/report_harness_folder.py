@@ -7,7 +7,7 @@ import numpy as np
 
 from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK
-from lm_eval_stereoset.harness.aggregation import aggregations, contributions
+from lm_eval_stereoset.harness.aggregation import aggregations, items_of
 from lm_eval_stereoset.harness.answers import candidate_scores
 from lm_eval_stereoset.harness.docs import example_of_doc, example_to_doc
 
@@ -48,7 +48,7 @@ class HarnessFolder:
                 sums = score(doc) if score else rng.normal(-20, 4, size=3).tolist()
                 answers = [[str(value), "False"] for value in sums]
                 scores = candidate_scores(doc, [[float(value), False] for value in sums])
-                items.append(contributions(BENCHMARK, splits, example_of_doc(doc, "written"), scores))
+                items.append(items_of(BENCHMARK, splits, example_of_doc(doc, "written"), scores))
                 lines.append(json.dumps({"doc_id": len(lines), "doc": doc, "filtered_resps": answers}))
         values = {
             f"{name},none": aggregate([item[name] for item in items])

@@ -69,7 +69,7 @@ def test_bert_takes_both_tests_from_one_checkpoint_loaded_once(tmp_path, monkeyp
 
     monkeypatch.setattr(transformers.PreTrainedModel, "from_pretrained", classmethod(counted))
     model, tokenizer = load(tmp_path)
-    assert methods_of(model) == {"fill": "masked", "follow": "nsp", "whole": "masked"}
+    assert methods_of(model) == {"fill": "masked", "follow": "nsp", "whole": "masked", "compare": "masked"}
     assert len(score(model, tokenizer, [*INTRA, *INTER])) == 6
     assert loads == ["BertForPreTraining"]
 
@@ -79,23 +79,37 @@ def test_a_next_sentence_head_is_found_though_the_config_does_not_name_it(tmp_pa
     path = tmp_path / "config.json"
     config = json.loads(path.read_text()) | {"architectures": ["BertForMaskedLM"]}
     path.write_text(json.dumps(config))
-    assert methods_of(load(tmp_path)[0]) == {"fill": "masked", "follow": "nsp", "whole": "masked"}
+    assert methods_of(load(tmp_path)[0]) == {
+        "fill": "masked",
+        "follow": "nsp",
+        "whole": "masked",
+        "compare": "masked",
+    }
 
 
 def test_a_missing_next_sentence_head_is_never_used(tmp_path):
     bert("BertForMaskedLM", tmp_path)
     model, _ = load(tmp_path)
-    assert methods_of(model) == {"fill": "masked", "follow": "masked", "whole": "masked"}
+    assert methods_of(model) == {"fill": "masked", "follow": "masked", "whole": "masked", "compare": "masked"}
     with pytest.raises(UserError, match="no next-sentence head"):
         load(tmp_path, "nsp")
 
 
 @pytest.mark.parametrize("scoring", ["auto", "masked"])
-@pytest.mark.parametrize("cls_name", ["BertModel", "BertForSequenceClassification"])
-def test_a_missing_masked_head_is_an_error(tmp_path, cls_name, scoring):
-    bert(cls_name, tmp_path)
+def test_a_missing_masked_head_is_an_error(tmp_path, scoring):
+    bert("BertModel", tmp_path)
     with pytest.raises(UserError, match=r"language-model head in its checkpoint \(cls.predictions.* random"):
         load(tmp_path, scoring)
+
+
+def test_a_classifier_judges_pairs_and_nothing_else(tmp_path):
+    bert("BertForSequenceClassification", tmp_path)
+    model, tokenizer = load(tmp_path)
+    assert methods_of(model) == {"judge": "classifier"}
+    with pytest.raises(UserError, match="cannot be asked to fill a gap in a sentence"):
+        score(model, tokenizer, INTRA)
+    with pytest.raises(UserError, match="scoring=masked does not go with"):
+        load(tmp_path, "masked")
 
 
 def test_a_checkpoint_with_a_next_sentence_head_only_takes_inter_only(tmp_path):

@@ -10,6 +10,7 @@ from scoring_tiny import causal_model
 
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import batching, cpu_linear
+from lm_eval_stereoset.scoring.fused import fused_activations
 from lm_eval_stereoset.scoring.questions import CandidateScore, Settings
 from lm_eval_stereoset.scoring.reading import log_probabilities, logits_at
 
@@ -127,6 +128,42 @@ def test_one_dnn_reads_a_bias_by_its_stride():
 def test_the_choice_of_library_is_made_once():
     assert cpu_linear.one_dnn_is_faster() == cpu_linear.one_dnn_is_faster()
     assert cpu_linear.one_dnn_is_faster.cache_info().misses == 1
+
+
+@pytest.mark.parametrize("choice", ["onednn", "torch"])
+def test_the_library_can_be_named_and_is_what_results_record(monkeypatch, choice):
+    monkeypatch.setenv("STEREOSET_MATMUL", choice)
+    assert cpu_linear.library_of(torch.device("cpu")) == choice
+    assert isinstance(cpu_linear.fast_linear(torch.device("cpu")), cpu_linear.OneDNNLinear) == (
+        choice == "onednn"
+    )
+    assert cpu_linear.library_of(torch.device("meta")) == "torch"
+
+
+def test_a_library_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setenv("STEREOSET_MATMUL", "mkl")
+    with pytest.raises(UserError, match="STEREOSET_MATMUL=mkl: must be one of auto, onednn, torch"):
+        cpu_linear.fast_linear(torch.device("cpu"))
+
+
+@pytest.mark.parametrize("kind", ["hook", "pre-hook", "forward"])
+def test_an_activation_that_somebody_watches_is_not_swapped(kind):
+    from transformers.activations import NewGELUActivation
+
+    model = torch.nn.Sequential(NewGELUActivation(), NewGELUActivation())
+    seen = []
+    watched, theirs = model[0], model[0].forward
+    if kind == "hook":
+        watched.register_forward_hook(lambda module, given, result: seen.append("hook"))
+    elif kind == "pre-hook":
+        watched.register_forward_pre_hook(lambda module, given: seen.append("pre-hook"))
+    else:
+        watched.forward = lambda x: (seen.append("forward"), theirs(x))[1]
+    with fused_activations(model):
+        assert (model[0] is watched, type(model[1])) == (True, torch.nn.GELU)
+        model(torch.ones(2))
+    assert seen == [kind]
+    assert type(model[1]) is NewGELUActivation
 
 
 def test_scores_are_what_the_papers_call_them():

@@ -12,7 +12,8 @@ from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring import load, next_sentence, score
 from lm_eval_stereoset.scoring.batching import max_positions
-from lm_eval_stereoset.scoring.nsp_model import NSPModel, NSPSettings, new_head
+from lm_eval_stereoset.scoring.nsp_model import NSPModel, new_head
+from lm_eval_stereoset.scoring.nsp_settings import NSPSettings
 
 
 @pytest.fixture(scope="module")

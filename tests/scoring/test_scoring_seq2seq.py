@@ -219,8 +219,8 @@ def test_mask_answers_read_the_candidate_and_the_end():
 def test_mbart_decoders_begin_with_the_language_that_ends_the_labels():
     """mBART puts </s> and the language behind a text and the language in front of its decoder."""
     tokenizer, model = byte_level(mask=True), seq2seq_model("mbart")
-    assert seq2seq._shifted(model, [7, 8, 1, 399]) == (399, 7, 8, 1)
-    assert seq2seq._shifted(seq2seq_model("bart"), [0, 7, 8, 1]) == (1, 0, 7, 8)
+    assert seq2seq.shifted(model, [7, 8, 1, 399]) == (399, 7, 8, 1)
+    assert seq2seq.shifted(seq2seq_model("bart"), [0, 7, 8, 1]) == (1, 0, 7, 8)
     assert len(asked(seq2seq.METHODS["follow"])(model, tokenizer, INTER, Settings())) == len(INTER)
 
 

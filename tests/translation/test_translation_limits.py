@@ -71,7 +71,7 @@ def laughs(levels: int, line: str) -> str:
         ("steps: !!python/object/apply:os.system [touch x]\n", "could not determine a constructor"),
         ('steps: ["\\ud800"]\n', "lone surrogate"),
         ("steps: []\nsteps: []\n", "has the key 'steps' twice"),
-        ("a" * 300_001, "too many for a rules file"),
+        ("a" * 300_001, "too many for a file"),
         ("? [a]\n: b\n", "unhashable"),
         ("steps: [{name: 5, rules: []}]", "name of a step must be a text"),
         ("\0", "special characters"),

@@ -28,10 +28,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from lm_eval_stereoset import plain_yaml
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_text
-from stereoset_translation import plain_yaml
 from stereoset_translation.columns import KINDS, names
 from stereoset_translation.patterns import LONGEST, check_replacement, compiled, shortened
 

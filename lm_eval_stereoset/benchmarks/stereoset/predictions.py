@@ -108,7 +108,10 @@ def recognises(content: Any) -> bool:
 
 def parse_name(stem: str) -> FileName | None:
     found = PUBLISHED_NAME.fullmatch(stem)
-    return found and FileName(found["model"], found["language"], found["inter"] or found["intra"] or None)
+    if not found:
+        return None
+    scorers = {split: found[split] for split in PUBLISHED_KEYS if found[split]}
+    return FileName(found["model"], found["language"], scorers.get("inter") or scorers.get("intra"), scorers)
 
 
 def write_predictions(path: Path | str, parts: Mapping[str, Scored]) -> None:

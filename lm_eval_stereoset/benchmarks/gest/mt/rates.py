@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from lm_eval_stereoset.benchmarks.gest.mt.english import ABOUT_WOMEN, STEREOTYPES
 from lm_eval_stereoset.benchmarks.gest.mt.rules import GENDERS
+from lm_eval_stereoset.benchmarks.gest.stereotypes import ABOUT_WOMEN, NAMES
 from lm_eval_stereoset.stats.bootstrap import DRAWS, SEED, percentiles
 
 Z = 1.96
@@ -91,7 +91,7 @@ def means(p: np.ndarray) -> dict[str, np.ndarray]:
 
 def count(verdicts: Iterable[tuple[int, str]]) -> Rates:
     """Of (stereotype, gender) for every sentence of GEST that has a translation."""
-    counts = {gender: np.zeros(len(STEREOTYPES), dtype=int) for gender in GENDERS}
+    counts = {gender: np.zeros(len(NAMES), dtype=int) for gender in GENDERS}
     for stereotype, gender in verdicts:
         counts[gender][stereotype - 1] += 1
     return Rates(**counts)
@@ -100,12 +100,12 @@ def count(verdicts: Iterable[tuple[int, str]]) -> Rates:
 def table(rates: Rates) -> str:
     """As the command prints it."""
     low, high = rates.interval
-    width = max(map(len, STEREOTYPES)) + 5
+    width = max(map(len, NAMES)) + 5
     lines = [
         f"{'stereotype':<{width}}{'masculine':>10}{'feminine':>10}{'undecided':>10}   p [95 %]",
         "-" * (width + 55),
     ]
-    for i, name in enumerate(STEREOTYPES):
+    for i, name in enumerate(NAMES):
         if i == ABOUT_WOMEN:
             lines.append("")
         counts = "".join(f"{getattr(rates, gender)[i]:>10,}" for gender in GENDERS)

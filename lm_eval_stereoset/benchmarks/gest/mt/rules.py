@@ -92,7 +92,7 @@ def load(code: str, path: Path | None = None) -> Language:
 
 def _fields(path: Path) -> dict[str, Any]:
     """A file's content. With `like: hr` it is added to that of our hr.yaml, class by class."""
-    from stereoset_translation import plain_yaml
+    from lm_eval_stereoset import plain_yaml
 
     fields = plain_yaml.load(read_text(path), str(path))
     _known(fields, KEYS, str(path))

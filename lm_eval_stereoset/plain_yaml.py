@@ -6,14 +6,14 @@ import yaml
 
 from lm_eval_stereoset.errors import UserError
 
-LARGEST = 300_000  # characters; the German rules have 5,000
+LARGEST = 300_000  # characters; the largest of our own files, the German rules, have 5,000
 MOST_VALUES = 200_000  # with every alias written out
 
 
 def load(text: str, where: str) -> Any:
     """Plain values only, as yaml.safe_load builds them."""
     if len(text) > LARGEST:
-        raise UserError(f"{where}: {len(text):,} characters, too many for a rules file")
+        raise UserError(f"{where}: {len(text):,} characters, too many for a file of settings or rules")
     try:
         loader = yaml.SafeLoader(text)
         try:
@@ -28,7 +28,9 @@ def load(text: str, where: str) -> Any:
     except RecursionError as error:
         raise UserError(f"{where}: not valid YAML: nested too deeply, or within itself") from error
     except yaml.YAMLError as error:
-        raise UserError(f"{where}: not valid YAML: {error}") from error
+        mark = getattr(error, "problem_mark", None)
+        place = f", line {mark.line + 1}" if mark else ""
+        raise UserError(f"{where}{place}: not valid YAML: {getattr(error, 'problem', error)}") from error
     # PyYAML lets the errors of int(), float() and datetime() through.
     except (ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
         raise UserError(
