@@ -48,7 +48,7 @@ def chosen(given: Sequence[str], languages: Sequence[str]) -> dict[str, str]:
 def check(name: str, language: str) -> None:
     kind, colon, model = name.partition(":")
     if name not in ("punkt", "sentencex", "rules") and not (kind == "punkt" and colon):
-        raise UserError(f"--splitter {name}: there is no such; choose one of {', '.join(NAMES)}")
+        raise UserError(f"--splitter {name} is not known; choose one of {', '.join(NAMES)}")
     if colon and model not in PUNKT.values():
         raise UserError(
             f"--splitter {name}: punkt has no {model!r}, only {', '.join(dict.fromkeys(PUNKT.values()))}"

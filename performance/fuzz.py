@@ -79,6 +79,9 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=Path("fuzz-failures"))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--seconds", type=float, default=60, help="after which a command counts as hanging")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="stop after so many, with the table"
+    )
     args = parser.parse_args()
     import_everything()
     base = Path(tempfile.mkdtemp(prefix="fuzz-"))
@@ -99,6 +102,8 @@ def main() -> int:
         one_case(base, name, random.Random(f"{args.seed} {number}"), number, counts[name], args)
         if number % 250 == 249:
             print(f"{number + 1} cases, {time.monotonic() - started:.0f} s", file=sys.stderr)
+        if time.monotonic() - started > 60 * args.minutes:
+            break
     shutil.rmtree(base)
     return show(counts, args.json)
 
@@ -125,7 +130,8 @@ def one_case(
     shutil.copytree(base / name, work)
     kind = KINDS[name]
     file = generator.choice(kind.spoilt)
-    matching = [command for command in kind.commands if Path(file).name in command] or list(kind.commands)
+    others = {Path(other).name for other in kind.spoilt} - {Path(file).name}
+    matching = [c for c in kind.commands if Path(file).name in c or not any(name in c for name in others)]
     command = generator.choice(matching)
     how = spoil_file(work / file, generator, work)
     before = checksums(work)

@@ -153,8 +153,8 @@ def make_cache(folder: Path) -> None:
 
 
 CACHED = (
-    "stereoset run --model stereoset-hf --model_args pretrained=model --tasks stereoset_intra_xx "
-    "--metadata data=own --use_cache cache"
+    "stereoset run --model stereoset-hf --model_args pretrained=model --tasks stereoset_intra_en "
+    "--metadata data=sample --limit 4 --use_cache cache"
 )
 PUBLISH = "stereoset publish M:en=p.json --data sample --partial --model-card README.md --eval-results ."
 PREDICT = "stereoset predict model --language xx --data own -o p.json --quiet"

@@ -138,7 +138,7 @@ def test_a_damaged_line_is_named(made, tmp_path, capsys):
     path = folder / "pairs" / "de.jsonl"
     path.write_text(path.read_text("utf-8").replace('"kind": "size"', '"kind": "weight"', 1), "utf-8")
     assert stereoset(["data", "fetch", "toy", "--from", str(folder), "--force"]) == 2
-    assert f"{path}, line 13: kind 'weight' is none of age, size" in capsys.readouterr().err
+    assert f"{path}, line 13: kind 'weight' is not one of age, size" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def parse_pair(fields: Any, split: str, where: str) -> Pair:
     texts = {key: text_of(object_of(fields, where), key, where) for key in Pair.__dataclass_fields__}
     only(fields, set(texts), where)
     if texts["kind"] not in GROUPS:
-        raise UserError(f"{where}: kind {texts['kind']!r} is none of {', '.join(GROUPS)}")
+        raise UserError(f"{where}: kind {texts['kind']!r} is not one of {', '.join(GROUPS)}")
     return Pair(**texts)
 
 

@@ -12,6 +12,7 @@ MODULES = {
     "genderswap": "lm_eval_stereoset.benchmarks.genderswap.declared",
     "gest": "lm_eval_stereoset.benchmarks.gest.declared",
     "eurogest": "lm_eval_stereoset.benchmarks.gest.declared_eurogest",
+    "gest_chat": "lm_eval_stereoset.benchmarks.gest_chat.declared",
     "nli": "lm_eval_stereoset.benchmarks.nli.declared",
     "snli": "lm_eval_stereoset.benchmarks.snli.declared",
 }

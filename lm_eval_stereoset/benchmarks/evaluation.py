@@ -119,5 +119,6 @@ def compare(
     """The main metrics of the first side's columns minus those of the second, on the same examples."""
     if not len(first) == len(second) == len(clusters):
         raise ValueError(f"not paired: {len(first)} and {len(second)} examples, {len(clusters)} clusters")
-    sums = paired.PairedSums(cluster_sums(clusters, *first.T), cluster_sums(clusters, *second.T))
+    one, two = cluster_sums(clusters, *first.T), cluster_sums(clusters, *second.T)
+    sums = paired.PairedSums(one, two, strata_of(benchmark, one))
     return paired.compare(sums, {metric.name: metric.statistic for metric in benchmark.main})

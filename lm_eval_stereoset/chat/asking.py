@@ -1,7 +1,7 @@
 """How a benchmark asks models that answer in words: what its declaration says about it (declaration.py, `words`)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lm_eval_stereoset.chat.orders import Order, orders_of
@@ -23,7 +23,22 @@ class Words:
     others: Callable[[Any, int], tuple[str, ...]] = (
         lambda example, number: ()
     )  # other texts that mean an option
+    # Texts that mean an option if they are the whole answer
+    alone: Callable[[Any, int], tuple[str, ...]] = lambda example, number: ()
+    elsewhere: Mapping[str, str] = field(
+        default_factory=dict
+    )  # language: the benchmark whose data serve it instead
+    # An example of those data -> what is asked about; None: it cannot be asked about
+    asked_about: Callable[[Any], Any | None] = lambda example: example
     neither: int | None = None  # the option that "none of them" amounts to
+
+    def data_of(self, language: str) -> str:
+        """The name of the benchmark whose data are asked about."""
+        return self.elsewhere.get(language, self.of)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((self.of, *self.elsewhere.values())))
 
     def prompt(self, example: Any, wording: Wording, order: Order) -> str:
         options = self.options(example, wording)

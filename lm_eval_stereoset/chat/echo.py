@@ -59,6 +59,9 @@ def _without_start(line: str, asked: Sequence[Sequence[str]]) -> tuple[str, bool
     longest = max(common, default=0)
     if longest < SHARED:
         return line, False
+    if folded[longest - 2 : longest] == ["a", "b"] and "c" in folded[longest : longest + 2]:
+        longest += folded[longest : longest + 2].index("c") + 1  # "(a), (b), (c)" of "(a), (b) or (c)"
+        return line[words[longest - 1].end() :].lstrip(" .,;:!?)"), True
     whole = any(number == longest == len(other) for number, other in zip(common, asked, strict=True))
     return line[words[longest - 1].end() :].lstrip(" .,;:!?)"), whole
 

@@ -52,7 +52,7 @@ class Marked:
 
 def mark_letters(text: str) -> Marked:
     marked = _mark(text)
-    words = _without_denied(_words(marked))
+    words = _without_denied(in_sentences(marked))
     first = re.search(rf"{TOKEN}[abc]", marked)
     answers = [(letter, final) for letter, final in _led(words)]
     finals = [letter for letter, final in answers if final]
@@ -161,7 +161,7 @@ def _joined_bare() -> re.Pattern[str]:
     return re.compile(rf"{TOKEN}[abc]\s*{joined}(?P<x>[ABC](?![\w'’])|[bc](?![\w'’])|a(?![\w'’]){_ENDED_A})")
 
 
-def _words(marked: str) -> str:
+def in_sentences(marked: str) -> str:
     """Plain words, sentences ended by "¶"."""
     return fold(_SENTENCE_END.sub(f" {END} ", marked))
 

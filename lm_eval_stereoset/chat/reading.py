@@ -11,7 +11,7 @@ than a guess. In this order, the first that applies:
     3  it opens with a letter: "(b)", "B.", "**b**", "Option B", "The answer is (b)"
     4  it says "the answer is (b)" later on; of several that differ, the last if it is said to be final
     5  its last line is a letter
-    6  it refuses, or prefers none
+    6  it refuses, or prefers none; or it means one of the options that are a word or two (named.py)
     7  a single letter is named, the text of a single option is quoted, or its place is ("the second one")
     8  it begins like one option only, and breaks off
 """
@@ -22,7 +22,10 @@ from dataclasses import dataclass
 
 from lm_eval_stereoset.chat.echo import without_echo
 from lm_eval_stereoset.chat.failures import is_failure
-from lm_eval_stereoset.chat.letters import Marked, mark_letters
+from lm_eval_stereoset.chat.letters import Marked, in_sentences, mark_letters
+from lm_eval_stereoset.chat.named import NEITHER as NEITHER_NAMED
+from lm_eval_stereoset.chat.named import SEVERAL as SEVERAL_NAMED
+from lm_eval_stereoset.chat.named import meant
 from lm_eval_stereoset.chat.plain import END, contains, fold, phrases, spelled_out
 
 CHOSEN, NEITHER, REFUSED, UNREADABLE, FAILED = "chosen", "neither", "refused", "unreadable", "failed"
@@ -47,6 +50,11 @@ _THOUGHT_STARTS = re.compile(
 _CONTROL = re.compile(
     r"<\|[^|<>]{1,40}\|>|</?\s*(?:s|answer|response|final|eos|bos|end_of_turn)\s*>|\[/?INST\]"
 )
+# An item of a list; not "(b) and (c) are odd"
+_LIST_ITEM = re.compile(
+    r"[\s>*#•_–—-]*\(?([abcABC])[).:](?!\s*(?:,|and|or|is|are|und|oder|ist|sind|et|ou|est|sont|y|o|es|son|ve)\b)(.*\w)?"
+)
+_BROKEN_ITEM = re.compile(r"\s*\(\s*([abc])?\s*")
 _BLANKS = re.compile(r"\s{2,}")
 _ENDED = re.compile(r"[.!?…。！？)\]}\"'”»*]\s*$")
 FEW = 4  # words: in a longer text, a candidate's word is a word like any other; a sentence is quoted
@@ -60,6 +68,8 @@ class Option:
 
     text: str
     others: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()  # these only if they are the whole answer
+    none: bool = False  # it means none of the others; these are then a word or two, not sentences
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -91,7 +101,9 @@ def read(answer: str, options: Sequence[Option], question: str = "") -> Reading:
     folded = fold(said)
     if not folded:
         return Reading(UNREADABLE, why=UNCLEAR if said else EMPTY)
-    whole = [place for place, option in enumerate(options) if folded in map(fold, option.texts)]
+    whole = [
+        place for place, option in enumerate(options) if folded in map(fold, (*option.texts, *option.alone))
+    ]
     if len(whole) == 1:
         return Reading(CHOSEN, whole[0], "its text")
     if question:
@@ -114,7 +126,7 @@ def without_thought(answer: str) -> tuple[str, bool]:
 
 def _of_letters(said: str, options: Sequence[Option]) -> Reading | None:
     """Rules 3 to 5: letters that are certainly meant as the answer."""
-    marked = mark_letters(_without_list(said, options))
+    marked = mark_letters(_without_list(_without_any_list(said), options))
     if marked.opening:
         if len(marked.opening) > 1:
             return Reading(UNREADABLE, why=SEVERAL)
@@ -143,6 +155,38 @@ def _unless_other_text(letter: str, marked: Marked, options: Sequence[Option], w
     return Reading(CHOSEN, place, why)
 
 
+def _lines(said: str) -> list[str]:
+    return [line for line in said.splitlines() if fold(line) or line.strip() == "("]
+
+
+def _list_in(said: str) -> tuple[int, int] | None:
+    """The first and the last but one line of a list "(a) …", "(b) …", in whatever words; it may break off anywhere."""
+    lines = _lines(said)
+    starts = [_LIST_ITEM.match(line) for line in lines]
+    letters = "".join(found[1].lower() if found else "-" for found in starts)
+    if lines and (broken := _BROKEN_ITEM.fullmatch(lines[-1])) and len(letters) > 1:
+        letters = letters[:-1] + (broken[1] or {"a": "b", "b": "c"}.get(letters[-2], "-"))
+    place = letters.find("ab")
+    if place < 0 or (found := starts[place]) is None or not found[2]:
+        return None
+    return place, place + (3 if letters.startswith("abc", place) else 2)
+
+
+def _ends_in_list(said: str) -> Reading | None:
+    """A list of the options, and nothing behind it that says which."""
+    found, lines = _list_in(said), _lines(said)
+    if found is None or found[1] < len(lines) or mark_letters("\n".join(lines[: found[0]])).letters:
+        return None
+    last = _LIST_ITEM.match(lines[-1])
+    whole = found[1] - found[0] == 3 and last and last[2] and _ENDED.search(said)
+    return Reading(UNREADABLE, why=SEVERAL if whole else CUT_OFF)
+
+
+def _without_any_list(said: str) -> str:
+    found, lines = _list_in(said), _lines(said)
+    return said if found is None else "\n".join([*lines[: found[0]], *lines[found[1] :]])
+
+
 def _without_list(said: str, options: Sequence[Option]) -> str:
     """Without the options themselves, if the model repeats several of them as a list: "(a) … (b) … (c) …"."""
     lines = said.splitlines()
@@ -159,10 +203,12 @@ def _without_list(said: str, options: Sequence[Option]) -> str:
 def _of_words(said: str, folded: str, options: Sequence[Option]) -> Reading:
     """Rules 6 to 8."""
     length = len(folded.split())
+    named = any(option.none for option in options)  # what mentions those is a matter of its own
     quoted = [
         place
         for place, option in enumerate(options)
-        if any(contains(folded, fold(text)) for text in option.texts[: None if length <= FEW else 1])
+        if not named
+        and any(contains(folded, fold(text)) for text in option.texts[: None if length <= FEW else 1])
     ]
     rest = folded
     for text in sorted((fold(t) for option in options for t in option.texts), key=len, reverse=True):
@@ -171,6 +217,10 @@ def _of_words(said: str, folded: str, options: Sequence[Option]) -> Reading:
     for kind, words in ((REFUSED, "refused"), (NEITHER, "neither")):
         if phrases(words).search(rest):
             return Reading(kind)
+        if kind == REFUSED and (group := _of_named(said, options)):
+            return group
+    if listed := _ends_in_list(said):
+        return listed
     letters = set(mark_letters(_without_list(said, options)).letters)
     if letters and _breaks_off_in_option(said, options):
         return Reading(UNREADABLE, why=CUT_OFF)
@@ -190,6 +240,19 @@ def _of_words(said: str, folded: str, options: Sequence[Option]) -> Reading:
         return Reading(CHOSEN, begun[0], "its text, cut off")
     broken = len(folded.split()) >= _MEANT_TO_GO_ON and not _ENDED.search(said)
     return Reading(UNREADABLE, why=CUT_OFF if broken or said.endswith("(") else UNCLEAR)
+
+
+def _of_named(said: str, options: Sequence[Option]) -> Reading | None:
+    """Options such as "men" and "women", of which one means neither."""
+    none = next((place for place, option in enumerate(options) if option.none), None)
+    if none is None:
+        return None
+    place = meant(in_sentences(said), [option.texts for option in options], none)
+    if place is None:
+        return None
+    if place == SEVERAL_NAMED:
+        return Reading(UNREADABLE, why=SEVERAL)
+    return Reading(NEITHER) if place == NEITHER_NAMED else Reading(CHOSEN, place, "the option it names")
 
 
 def _breaks_off_in_option(said: str, options: Sequence[Option]) -> bool:

@@ -41,7 +41,9 @@ def share(
 
 
 def count(title: str, name: str, column: str) -> Metric:
-    return Metric(name, title, "#", None, Statistic(of_totals(_by_name(lambda total: total(column))), low=0))
+    """Of examples: what the other numbers rest on."""
+    statistic = Statistic(of_totals(_by_name(lambda total: total(column))), low=0)
+    return Metric(name, title, "#", None, statistic, closing=True)
 
 
 def _position(total: Totals) -> np.ndarray:
@@ -70,7 +72,6 @@ def shares(neither: tuple[str, ...]) -> tuple[Metric, ...]:
             closing=True,
         ),
         share("stable", "stable", ("stable_0", "stable_1", "stable_2"), ("n",), closing=True),
-        share("cut off", "cut_off", ("cut_off",)),
         share("cut off", "cut_off", ("cut_off",)),
         share("letter a", "letter_a", ("place_a",), ("place_a", "place_b", "place_c")),
         share("letter b", "letter_b", ("place_b",), ("place_a", "place_b", "place_c")),

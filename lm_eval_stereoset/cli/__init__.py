@@ -14,6 +14,7 @@ from lm_eval_stereoset.errors import UserError
 COMMANDS = {
     "run": ("lm_eval_stereoset.cli.run", "evaluate a model: lm_eval's own flags, our tasks and models registered"),
     "ls": ("lm_eval_stereoset.cli.ls", "list benchmarks, languages and tasks, and which data is here"),
+    "chat-plan": ("lm_eval_stereoset.cli.chat_plan", "what chat tasks would ask and cost, before anything is sent"),
     "tasks": ("lm_eval_stereoset.cli.tasks", "print the folder of our tasks, for lm_eval's --include_path"),
     "predict": ("lm_eval_stereoset.cli.predict", "write every candidate's score to a file, without the harness"),
     "score": ("lm_eval_stereoset.cli.score", "the metrics of a file of predictions or of logged samples"),

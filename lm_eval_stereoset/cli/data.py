@@ -120,7 +120,7 @@ def with_data(name: str) -> "Benchmark":
 def _known(flag: str, asked: list[str] | None, known: tuple[str, ...]) -> tuple[str, ...]:
     """What was asked for, or all that there is."""
     if unknown := [name for name in asked or () if name not in known]:
-        raise UserError(f"{flag} {', '.join(unknown)}: there is no such; choose from {', '.join(known)}")
+        raise UserError(f"{flag} {', '.join(unknown)} is not known; choose from {', '.join(known)}")
     return tuple(asked or known)
 
 

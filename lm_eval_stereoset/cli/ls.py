@@ -2,7 +2,7 @@
 
 stereoset ls                      everything
 stereoset ls stereoset -l de      one benchmark, one language
-stereoset ls --names              task names only, one a line, for scripts
+stereoset ls --names              task names only, one per line, for scripts
 """
 
 import argparse
@@ -37,7 +37,7 @@ def make_parser() -> argparse.ArgumentParser:
         "--language", "-l", action="append", metavar="CODE", help="only this one (repeatable)"
     )
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--names", action="store_true", help="the names of tasks and groups, one a line")
+    shown.add_argument("--names", action="store_true", help="the names of tasks and groups, one per line")
     shown.add_argument("--json", action="store_true", help="as JSON")
     return parser
 
@@ -70,7 +70,7 @@ def refuse_unknown(
     there = {row.code for rows in found.values() for row in rows}
     if missing := [code for code in asked if code not in there]:
         known = dict.fromkeys(row.code for benchmark in chosen for row in rows_of(benchmark))
-        raise UserError(f"--language {', '.join(missing)}: there is no such; choose from {', '.join(known)}")
+        raise UserError(f"--language {', '.join(missing)} is not known; choose from {', '.join(known)}")
 
 
 def rows_of(benchmark: Benchmark, only: Sequence[str] | None = None) -> list[LanguageRow]:

@@ -22,6 +22,7 @@ import numpy as np
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
+from lm_eval_stereoset.benchmarks.evaluation import strata_of
 from lm_eval_stereoset.decisions.limits import AT_ALL, PROVEN, Limit
 from lm_eval_stereoset.decisions.pairing import Pair, partial
 from lm_eval_stereoset.report.comparisons import answers_of, common
@@ -226,11 +227,12 @@ def _base_of(limit: Limit, run: Run, base: Sequence[Run]) -> paired.Difference |
     if group != OVERALL:
         groups = {f"{s} {e.id}": e.group for s, scored in (run.parts or {}).items() for e in scored.examples}
         chosen = np.array([groups[id_] == group for id_ in ours.ids[i]])
-    sums = [
+    first, second = (
         cluster_sums(side.clusters[k][chosen], *side.columns[k][chosen].T)
         for side, k in ((ours, i), (theirs, j))
-    ]
-    return paired.difference(paired.PairedSums(*sums), merit_of(run.benchmark.metric(limit.metric)), math.nan)
+    )
+    pairs = paired.PairedSums(first, second, strata_of(run.benchmark, first))
+    return paired.difference(pairs, merit_of(run.benchmark.metric(limit.metric)), math.nan)
 
 
 def merit_of(metric: Metric) -> Statistic:

@@ -81,7 +81,10 @@ def options_in(words: Words, example: Any, doc: dict[str, Any], where: str) -> l
     texts = doc.get("options")
     if not isinstance(texts, list) or len(texts) != 3 or not all(isinstance(text, str) for text in texts):
         raise UserError(f"{where}: needs the three options, found {short(texts)}")
-    return [Option(text, words.others(example, number)) for number, text in enumerate(texts)]
+    return [
+        Option(text, words.others(example, number), words.alone(example, number), number == words.neither)
+        for number, text in enumerate(texts)
+    ]
 
 
 def orders_in(doc: dict[str, Any], where: str) -> list[Order]:

@@ -5,7 +5,7 @@ document gets the readings) -> aggregation, as for all tasks.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -18,7 +18,16 @@ from lm_eval_stereoset.harness.preflight import refuse_without_words
 from lm_eval_stereoset.harness.task import BenchmarkTask
 from lm_eval_stereoset.scoring.describe import NO_NORMALISER, Description
 
+USUAL = ("max_gen_toks", "do_sample", "until")  # of every task's own settings
+
 logger = logging.getLogger(__name__)
+
+
+def spoken(settings: Mapping[str, Any]) -> str:
+    """How answers are made, in words: results that differ in it are of different methods."""
+    rest = {key: value for key, value in settings.items() if key not in USUAL and value not in (None, [])}
+    length = f"at most {settings.get('max_gen_toks')} tokens"
+    return ", ".join([length, *(f"{key}={value}" for key, value in sorted(rest.items()))])
 
 
 class ChatTask(BenchmarkTask):
@@ -49,6 +58,7 @@ class ChatTask(BenchmarkTask):
         scoring = f"answers in words to {about.get('orders')} orders of the candidates"
         if not self.with_template:
             scoring += ", without a chat template"
+        scoring += f", {spoken(self.config.generation_kwargs or {})}"
         wording_name = f"{wording.get('language')} {wording.get('version')}"
         description = Description(f"{scoring}, asked with wording {wording_name}", NO_NORMALISER)
         self.descriptions = dict.fromkeys(self.used, description)

@@ -122,7 +122,7 @@ class StereoSetHF(HFLM):
             self.nsp.to(self.device)
         refuse_labels(labels, self.nsp is None and is_classifier(self.config))
         if labels is not None:
-            name_classes(self.config, labels)
+            name_classes(self.model.config, labels)  # not `self.config`, which is another object
         self.methods = methods_of(self.scored_model, scoring)
         if prefix_token_id is not None and "causal" not in self.methods.values():
             raise UserError("prefix_token_id is for causal models; leave it out")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_stereoset.benchmarks import registered
+from lm_eval_stereoset.chat.orders import checked_count
 from lm_eval_stereoset.errors import UserError, missing_package
 
 logger = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ def check(settings: Mapping[str, Any], benchmarks: tuple[str, ...]) -> None:
     all tasks of ours begin."""
     ours = _all_tasks_begin_with(benchmarks, settings)
     if ours:
-        _check_metadata(settings)
+        check_metadata(settings.get("metadata"))
     _check_conversation(settings)
     _check_selection(settings, ours)
     _check_batch_size(settings.get("batch_size"))
@@ -66,11 +67,15 @@ def _check_batch_size(size: Any) -> None:
         raise UserError(f"--batch_size {size}: must be a whole number of at least 1, auto, or auto:N")
 
 
-def _check_selection(settings: Mapping[str, Any], ours: bool) -> None:
-    """Flags that say which examples are run; the harness fails on them later, with a traceback."""
-    limit, samples = settings.get("limit"), settings.get("samples")
+def check_limit(limit: Any) -> None:
     if isinstance(limit, int | float) and not limit > 0:
         raise UserError(f"--limit {limit:g}: must be a number of examples, or a share of them below 1")
+
+
+def _check_selection(settings: Mapping[str, Any], ours: bool) -> None:
+    """Flags that say which examples are run; the harness fails on them later, with a traceback."""
+    samples = settings.get("samples")
+    check_limit(settings.get("limit"))
     if isinstance(samples, str) and not Path(samples).is_file():
         try:
             samples = json.loads(samples)
@@ -89,9 +94,8 @@ def _check_conversation(settings: Mapping[str, Any]) -> None:
         raise UserError(f"--model {settings['model']} takes conversations: add --apply_chat_template")
 
 
-def _check_metadata(settings: Mapping[str, Any]) -> None:
+def check_metadata(metadata: Any) -> None:
     """Other tasks may have settings of their own, so unknown names are refused only if all tasks are ours."""
-    metadata = settings.get("metadata")
     if not isinstance(metadata, Mapping):
         return
     if set(metadata) <= set(METADATA):
@@ -103,6 +107,8 @@ def _check_metadata(settings: Mapping[str, Any]) -> None:
             "only (data=sample, or data=FOLDER; orders=1, 3 or 6 of the options in chat tasks; phrases=33 in "
             "nli_fairness)"
         )
+    if "orders" in metadata:
+        checked_count(metadata["orders"])
 
 
 def known_model_args(ours: bool) -> list[str]:

@@ -93,10 +93,10 @@ def _doc_of(sample: Any, where: str) -> tuple[Benchmark, dict[str, Any]]:
         raise UserError(f"{where}: not a sample of a task of ours (no document with split and language)")
     name = doc.get("benchmark", FIRST_BENCHMARK)
     if name not in benchmarks.names():
-        raise UserError(f"{where}: benchmark {short(name)} is none of {', '.join(benchmarks.names())}")
+        raise UserError(f"{where}: benchmark {short(name)} is not one of {', '.join(benchmarks.names())}")
     benchmark = benchmarks.find(name)
     if doc["split"] not in benchmark.splits:
-        raise UserError(f"{where}: split {short(doc['split'])} is none of {', '.join(benchmark.splits)}")
+        raise UserError(f"{where}: split {short(doc['split'])} is not one of {', '.join(benchmark.splits)}")
     if not isinstance(doc["language"], str) or not doc["language"].strip():
         raise UserError(f"{where}: the language must be a text, is {short(doc['language'])}")
     if "of" in doc and (type(doc["of"]) is not int or doc["of"] < 1):

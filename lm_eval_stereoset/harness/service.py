@@ -31,6 +31,7 @@ HOPELESS = (
     405,
     422,
 )  # asking again does not help: the key, the name of the model, a setting
+STOPS = ("stop", "stop_sequences")
 GONE = "failed"  # in place of the harness's outputs, which are dicts
 
 
@@ -40,7 +41,7 @@ class Service:
     def __init__(self, lm: Any) -> None:
         self.lm = lm
         self.call, self.acall, self.parse = lm.model_call, lm.amodel_call, lm.parse_generations
-        self.generate = lm.generate_until
+        self.generate, self.payload = lm.generate_until, lm._create_payload
         self.attempts: Counter[str] = Counter()
         self.answered = self.failed = 0
         self.given_up = ""  # why nothing more is asked
@@ -50,6 +51,11 @@ class Service:
         if self.given_up:
             raise UserError(self.given_up)
         return answers
+
+    def create_payload(self, messages: Any, **options: Any) -> dict[str, Any]:
+        """Without an empty list of stop sequences, to which `transformers serve` (5.23) answers 500."""
+        payload = self.payload(messages, **options)
+        return {key: value for key, value in payload.items() if key not in STOPS or value}
 
     def model_call(self, messages: Sequence[Any], *, generate: bool = True, **options: Any) -> Any:
         if self.given_up and generate:
@@ -125,6 +131,7 @@ def tell_failures(lm: Any) -> None:
     watched = Service(lm)
     lm.model_call, lm.amodel_call = watched.model_call, watched.amodel_call
     lm.parse_generations, lm.generate_until = watched.parse_generations, watched.generate_until
+    lm._create_payload = watched.create_payload
 
 
 def _shown(output: Any) -> str:

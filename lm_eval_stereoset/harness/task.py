@@ -9,7 +9,6 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 
 from lm_eval.api import task as task_module
@@ -17,9 +16,8 @@ from lm_eval.api.task import ConfigurableTask
 
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Standouts
-from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.harness import aggregation, chat_docs
+from lm_eval_stereoset.harness import aggregation
 from lm_eval_stereoset.harness.aggregation import aggregations, harness_metrics, items_of
 from lm_eval_stereoset.harness.answers import candidate_scores, count, own_count
 from lm_eval_stereoset.harness.bends import asking_model, put_main_metrics_first, replaced
@@ -29,12 +27,11 @@ from lm_eval_stereoset.harness.docs import (
     benchmark_of,
     divisor_of,
     example_of_doc,
-    example_to_doc,
     requests_of_doc,
 )
+from lm_eval_stereoset.harness.documents import documents
 from lm_eval_stereoset.harness.preflight import refuse_lost_start, refuse_unsuitable
 from lm_eval_stereoset.scoring.describe import NO_NORMALISER, PLAIN, Description
-from lm_eval_stereoset.scoring.identity import versions
 from lm_eval_stereoset.scoring.questions import SUMMED
 
 logger = logging.getLogger(__name__)
@@ -73,22 +70,7 @@ def load_docs(
     options = {
         name: more[name] for name in (declared.making.options if declared.making else {}) if name in more
     }
-    found = [store.load(declared, split, language, data, options) for split in splits]
-    # Splits in turn, so that --limit keeps some of each.
-    rounds = zip_longest(*(dataset.examples for dataset in found))
-    examples = [e for of_each_split in rounds for e in of_each_split if e is not None]
-    docs = [example_to_doc(declared, e, language) for e in examples]
-    origins = {
-        d.split: {"data": f"{d.provenance.data} {d.provenance.version}", "of": len(d.examples)} for d in found
-    }
-    for doc in docs:
-        doc.update(origins[doc["split"]])  # logged samples say by themselves which data they are part of
-    about = {"benchmark": benchmark, "data": [d.describe() for d in found], "packages": versions()}
-    if declared.words:
-        words, count = chat_docs.settings(declared, language, orders)
-        about["asked"] = chat_docs.described(words, count)
-        for doc, example in zip(docs, examples, strict=True):
-            doc.update(chat_docs.questions(declared, example, words, count))
+    about, docs = documents(declared, language, splits, data, orders, options)
     if provenance is not None:
         provenance.update(about)
     loaded.append(about)

@@ -11,6 +11,7 @@ from lm_eval_stereoset.data.store import file_of, languages_in
 from lm_eval_stereoset.harness.paths import own_task_folder
 
 VERSION = 1.0
+CHAT_TAG = "social_bias_chat"  # of all tasks that ask in words
 COMMON_FILES = {
     False: "_common",
     True: "_common_chat",
@@ -41,7 +42,7 @@ metadata:
 """
 COMMON_CHAT = f"""\
 # What all tasks share that ask in words. Written by tasks/generate.py.
-tag: social_bias_chat
+tag: {CHAT_TAG}
 class: !function lm_eval_stereoset.harness.chat_task.ChatTask
 custom_dataset: !function lm_eval_stereoset.harness.task.load_docs
 test_split: test
@@ -88,26 +89,30 @@ def with_pooled(benchmark: Benchmark, splits: Sequence[str]) -> list[str | None]
 def task_files(benchmark: Benchmark) -> dict[str, str]:
     """Everything in tasks/NAME/ but the README: {file name: text}."""
     files = dict([common_file(benchmark)]) | ({} if benchmark.words else WITH_TAG)
-    several = len(benchmark.splits) > 1 and not benchmark.together
     for language in benchmark.built_in:
         for split in with_pooled(benchmark, benchmark.splits):
             files[f"{benchmark.task_name(split, language)}.yaml"] = leaf_file(benchmark, split, language)
+    for name, (alias, members) in groups_of(benchmark).items():
+        files[f"_{name}.yaml"] = group_file(name, alias, members)
+    return files
+
+
+def groups_of(benchmark: Benchmark) -> dict[str, tuple[str, list[str]]]:
+    """{group: (its title, its tasks)}: one per split if there are several, and one of everything."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    several = len(benchmark.splits) > 1 and not benchmark.together
     for split in benchmark.splits if several else ():
-        name = f"{benchmark.name}_{split}"
-        alias = f"{benchmark.title} {split}"
         members = [benchmark.task_name(split, code) for code in benchmark.languages]
-        if len(members) > 1:  # a benchmark in one language has a task of that name
-            files[f"_{name}.yaml"] = group_file(name, alias, members)
+        found[f"{benchmark.name}_{split}"] = (f"{benchmark.title} {split}", members)
     # Each example once: the overall tasks report the splits, too.
     chosen = (None,) if benchmark.pools else benchmark.splits
     members = [benchmark.task_name(split, code) for split in chosen for code in benchmark.languages]
-    if len(members) > 1 or benchmark.names_language:
-        files[f"_{benchmark.name}.yaml"] = group_file(benchmark.name, benchmark.title, members)
+    found[benchmark.name] = (benchmark.title, members)
     for group, languages in benchmark.language_groups.items():
         members = [benchmark.task_name(split, code) for split in chosen for code in languages]
-        name, alias = f"{benchmark.name}_{group}", f"{benchmark.title} {group}"
-        files[f"_{name}.yaml"] = group_file(name, alias, members)
-    return files
+        found[f"{benchmark.name}_{group}"] = (f"{benchmark.title} {group}", members)
+    # A benchmark in one language has a task of that name, unless its tasks name the language.
+    return {name: one for name, one in found.items() if len(one[1]) > 1 or benchmark.names_language}
 
 
 def task_names(benchmark: Benchmark) -> list[str]:
@@ -122,11 +127,7 @@ def _language_number(benchmark: Benchmark, task: str) -> int:
 
 
 def group_names(benchmark: Benchmark) -> list[str]:
-    files = task_files(benchmark)
-    found = [
-        name[1:].removesuffix(".yaml") for name in files if name.startswith("_") and name.endswith(".yaml")
-    ]
-    return sorted(found, key=len)
+    return sorted(groups_of(benchmark), key=len)
 
 
 def tagged(index: Mapping[str, Any]) -> set[str]:

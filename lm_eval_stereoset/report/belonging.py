@@ -25,8 +25,11 @@ class ResultsOrigin:
     recorded: Mapping[str, str]
     prompt: Mapping[str, str]  # chat template, system instruction, few-shot examples
 
-    def differs(self, other: "ResultsOrigin") -> str | None:
-        """In what, in words; None if both are of one model and setting, as far as is known."""
+    def differs(self, other: "ResultsOrigin", prompts: bool = True) -> str | None:
+        """In what, in words; None if both are of one model and setting, as far as is known.
+
+        `prompts`: whether they should have been asked in the same way, too.
+        """
         if self.identity and other.identity:
             if self.identity.get("fingerprint") != other.identity.get("fingerprint"):
                 unlike = [part for part in PARTS if self.identity.get(part) != other.identity.get(part)]
@@ -35,7 +38,7 @@ class ResultsOrigin:
             return f"model_args: {_shown(self.arguments, other.arguments)}"
         elif unlike := _unlike(self.recorded, other.recorded):
             return " and ".join(unlike)
-        return " and ".join(_unlike(self.prompt, other.prompt)) or None
+        return (" and ".join(_unlike(self.prompt, other.prompt)) or None) if prompts else None
 
 
 def origin_of(content: Mapping[str, Any]) -> ResultsOrigin:

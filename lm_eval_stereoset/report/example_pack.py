@@ -14,10 +14,14 @@ import numpy as np
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Example
 from lm_eval_stereoset.benchmarks.evaluation import Scored
+from lm_eval_stereoset.chat.failures import is_failure, reason_of
+from lm_eval_stereoset.chat.reading import Reading
 from lm_eval_stereoset.report.extras import extras_of
 from lm_eval_stereoset.report.study import Study
 
 TIE = "tie"
+SILENT = "no candidate"  # of answers in words: none of them names one
+LONGEST_ANSWER = 600  # letters; the samples file has all of it
 ABSENT = 255
 MOST = 100_000  # examples with different texts; a page with more is too large for a browser
 
@@ -63,13 +67,46 @@ def texts_of(benchmark: Benchmark, example: Example) -> list[str]:
 
 
 def outcomes_of(benchmark: Benchmark) -> tuple[str, ...]:
-    return (*benchmark.labels, TIE)
+    return (*benchmark.labels, TIE, SILENT) if benchmark.words else (*benchmark.labels, TIE)
 
 
 def outcome_codes(benchmark: Benchmark, scores: np.ndarray) -> np.ndarray:
     """Index into outcomes_of: the candidate with the highest score, or a tie."""
     tie = extras_of(benchmark).ties(scores)
-    return np.where(tie, len(benchmark.labels), scores.argmax(axis=1)).astype(np.uint8)
+    codes = np.where(tie, len(benchmark.labels), scores.argmax(axis=1))
+    if benchmark.words:
+        codes[scores.sum(axis=1) == 0] = len(benchmark.labels) + 1
+    return codes.astype(np.uint8)
+
+
+def answers_of(benchmark: Benchmark, corpus: Corpus, scored: Scored) -> list[Any] | None:
+    """Of each example, what was said to each order: [[what stood at a, b, c], the answer, how it was read]."""
+    if scored.said is None:
+        return None
+    found: list[Any] = [None] * len(corpus.examples)
+    for example, said in zip(scored.examples, scored.said, strict=True):
+        found[corpus.place[example.id]] = [
+            [list(order), shortened(answer), read_as(benchmark, reading, label)]
+            for order, answer, reading, label in zip(
+                said.orders, said.answers, said.readings, said.labels, strict=True
+            )
+        ]
+    return found
+
+
+def read_as(benchmark: Benchmark, reading: Reading, label: int | None) -> str:
+    if label is not None:
+        return benchmark.labels[label]
+    return f"{reading.kind}, {reading.why}" if reading.why else reading.kind
+
+
+def shortened(answer: str) -> str:
+    if is_failure(answer):
+        return reason_of(answer)
+    if len(answer) <= LONGEST_ANSWER:
+        return answer
+    half = LONGEST_ANSWER // 2
+    return f"{answer[:half]} […] {answer[-half:]}"
 
 
 def pack(study: Study) -> dict[str, Any] | None:
@@ -99,7 +136,11 @@ def pack(study: Study) -> dict[str, Any] | None:
     ids = list(dict.fromkeys(e.id for corpus in corpora for e in corpus.examples))
     place = {id_: i for i, id_ in enumerate(ids)}
     clusters = {cluster.name: i for i, cluster in enumerate(study.clusters)}
-    texts = {"ids": ids, "corpora": [corpus.texts(benchmark, place, clusters) for corpus in corpora]}
+    texts = {
+        "ids": ids,
+        "corpora": [corpus.texts(benchmark, place, clusters) for corpus in corpora],
+        "answers": [answers_of(benchmark, corpora[c], scored) for _, c, scored in placed],
+    }
     return {
         "corpora": [{"language": c.language, "split": c.split, "n": len(c.examples)} for c in corpora],
         "blocks": [{"run": r, "corpus": c} for r, c, _ in placed],

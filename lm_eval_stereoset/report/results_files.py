@@ -41,7 +41,9 @@ class TaskResult(NamedTuple):
 
     def differs(self, other: "TaskResult") -> str | None:
         """In what they do not belong together; None if they do."""
-        if unlike := self.origin.differs(other.origin):
+        # Questions in words need a chat template, likelihoods none: the model is the same, and they are never pooled.
+        alike = bool(self.benchmark.words) == bool(other.benchmark.words)
+        if unlike := self.origin.differs(other.origin, prompts=alike):
             return unlike
         if self.shots != other.shots:
             return "number of few-shot examples"
@@ -178,7 +180,9 @@ def _benchmark_of(provenance: Mapping[str, Any], by_name: TaskName | None, where
         return by_name.benchmark if by_name else benchmarks.find(FIRST_BENCHMARK)
     if name not in benchmarks.names():
         known = ", ".join(benchmarks.names())
-        raise UserError(f"{where}: its benchmark {short(name)} is none of {known}; is it of a later version?")
+        raise UserError(
+            f"{where}: its benchmark {short(name)} is not one of {known}; is it of a later version?"
+        )
     return benchmarks.find(name)
 
 

@@ -46,6 +46,9 @@ def _declared(benchmark: Benchmark) -> dict[str, Any]:
         "labels": benchmark.labels,
         "outcomes": example_pack.outcomes_of(benchmark),
         "tiesAre": extras.ties_are,
+        "outcomeIs": "the candidate that most answers name"
+        if benchmark.words
+        else "the candidate with the highest score",
         "severalSplits": len(benchmark.splits) > 1,
         "groups": (OVERALL, *benchmark.groups),
         "groupName": benchmark.group,

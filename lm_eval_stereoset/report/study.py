@@ -1,7 +1,7 @@
 """All runs of one benchmark together, in the order in which every table and plot shows them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,6 +32,8 @@ class Study:
     clusters: list[Cluster]  # by group, then by name; empty without samples
     comparisons: list[Comparison]
     notices: list[Notice]
+    # Of a benchmark that asks in words: the likelihoods of models about the same data
+    likelihoods: list[Run] = field(default_factory=list)
 
     def find(self, model: str, language: str) -> Run | None:
         return next((r for r in self.runs if (r.model, r.language) == (model, language)), None)
@@ -97,10 +99,24 @@ def build(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -> list
         if chosen := [run for run in ordered if run.benchmark.name == name]:
             comparisons = compare_all(chosen, progress)
             told = notices(chosen, comparisons)
+            beside = _likelihoods(chosen[0].benchmark, ordered)
             studies.append(
-                Study(chosen[0].benchmark, chosen, models, languages, _clusters(chosen), comparisons, told)
+                Study(
+                    chosen[0].benchmark,
+                    chosen,
+                    models,
+                    languages,
+                    _clusters(chosen),
+                    comparisons,
+                    told,
+                    beside,
+                )
             )
     return studies
+
+
+def _likelihoods(benchmark: Benchmark, runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if benchmark.words and run.benchmark.name in benchmark.words.sources]
 
 
 def _clusters(runs: Sequence[Run]) -> list[Cluster]:

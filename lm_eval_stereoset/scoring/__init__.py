@@ -173,7 +173,7 @@ def is_near_tie(question: Question, scores: Scores, exact: bool) -> bool:
     if question.kind == "judge":
         return _is_close_call(question, scores)
     means = {
-        (candidate.sentence, candidate.word): score.log_score / score.tokens
+        (candidate.context, candidate.sentence, candidate.word): score.log_score / score.tokens
         for candidate, score in zip(question.candidates, scores, strict=True)
     }
     step = FLOAT32_STEPS if exact else 0.0  # exact probabilities are rounded, as the authors' program does

@@ -121,7 +121,7 @@ def _score_prompts(
     requests = [prompt_of(candidate) for question in questions for candidate in pair_of(question)]
     contexts = encode(tokenizer, [context for context, _ in requests], settings.exact)
     if settings.exact:
-        words = encode(tokenizer, [word for _, word in requests], True)
+        words = encode(tokenizer, [word for _, word in requests], False)
         sequences = [(*context, *word[-1:]) for context, word in zip(contexts, words, strict=True)]
         return _scores(model, sequences, [len(context) for context in contexts], questions, settings)
     names = names_of(questions)

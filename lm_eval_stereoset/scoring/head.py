@@ -121,7 +121,7 @@ class Waiting(NamedTuple):
 class GatheredHead:
     """As HeadReader, but hidden states of several passes wait until their head is worth running.
 
-    A head of 250,000 words is read from memory as a whole for every product, be it with ten rows or a thousand.
+    A head of 250,000 words is read from memory as a whole for every product, whether it has ten rows or a thousand.
 
         pass 1: 300 states ─┐
         pass 2: 410 states ─┼─ 1,030 rows x head ─┬─ store of pass 1

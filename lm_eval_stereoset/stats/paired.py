@@ -12,18 +12,20 @@ and each of the four differences on the right has a good interval and a good tes
 side's branch, second side's branch); a smooth statistic has a matrix of one entry.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from lm_eval_stereoset.stats.bootstrap import SEED, percentiles, standard_error_of, times_drawn
+from lm_eval_stereoset.stats.bootstrap import SEED, percentiles, standard_error_of, times_drawn, times_within
 from lm_eval_stereoset.stats.statistic import Statistic, contributions
 
 PERMUTATIONS = 20_000  # smallest p value 5e-5: significant even as one of a thousand comparisons
 EXACT_UP_TO = 14  # clusters; 2**14 swaps are fewer than PERMUTATIONS, so all of them are tried
 DRAWS = 4_000
+KEPT = 20_000_000  # entries of a matrix of swaps that is kept, 160 MB
+BLOCK = 2_000_000  # entries of a block of a larger one
 LEVEL = 0.95
 POWER = 0.8
 
@@ -34,6 +36,7 @@ class PairedSums:
 
     first: np.ndarray  # (clusters, columns)
     second: np.ndarray
+    strata: np.ndarray | None = None  # of each cluster: a bootstrap draws within them
 
     def __post_init__(self) -> None:
         if self.first.shape != self.second.shape or (self.first[:, 0] != self.second[:, 0]).any():
@@ -80,11 +83,17 @@ def difference(sums: PairedSums, statistic: Statistic, p: float) -> Difference:
         return Difference(
             float(observed[i, j]), nan, nan, nan, nan, count, observed, np.full_like(observed, nan)
         )
-    drawn = branch_differences(sums, statistic, times_drawn(count, DRAWS, SEED))
+    drawn = branch_differences(sums, statistic, _times(sums))
     ends = np.array([[percentiles(one, count, LEVEL) for one in row] for row in drawn])
     errors = np.array([[standard_error_of(one, count) for one in row] for row in drawn])
     low, high = _join_ends(ends[..., 0], ends[..., 1])
     return Difference(float(observed[i, j]), float(errors[i, j]), low, high, p, count, observed, errors)
+
+
+def _times(sums: PairedSums) -> np.ndarray:
+    if sums.strata is None:
+        return times_drawn(len(sums.first), DRAWS, SEED)
+    return times_within(sums.strata, DRAWS, SEED)
 
 
 def branch_differences(sums: PairedSums, statistic: Statistic, times: np.ndarray) -> np.ndarray:
@@ -122,13 +131,15 @@ def permutation_p_values(
     if count < 2:
         return dict.fromkeys(statistics, float("nan"))
     exact = count <= exact_up_to
-    signs = 1 - 2 * (_all_swaps(count) if exact else _random_swaps(count, permutations, seed))
     parts = {name: branch_contributions(sums, statistic) for name, statistic in statistics.items()}
     columns = np.concatenate([part.reshape(-1, count) for part in parts.values()]).T
     observed = columns.sum(axis=0)
-    # The tolerance only absorbs rounding: a permutation as extreme as the data must count.
-    extreme = np.abs(signs @ columns) >= np.abs(observed) - 1e-9
-    p = extreme.mean(axis=0) if exact else (extreme.sum(axis=0) + 1) / (len(signs) + 1)
+    extreme, tried = np.zeros(columns.shape[1]), 0
+    for swaps in [_all_swaps(count)] if exact else _random_swaps(count, permutations, seed):
+        # The tolerance only absorbs rounding: a permutation as extreme as the data must count.
+        extreme += (np.abs((1 - 2 * swaps) @ columns) >= np.abs(observed) - 1e-9).sum(axis=0)
+        tried += len(swaps)
+    p = extreme / tried if exact else (extreme + 1) / (tried + 1)
     result, start = {}, 0
     for name, part in parts.items():
         shape, size = part.shape[:2], part.shape[0] * part.shape[1]
@@ -180,9 +191,21 @@ def _t(probability: float, clusters: int) -> float:
     return float(stdtrit(clusters - 1, probability))
 
 
+def _random_swaps(count: int, permutations: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks of rows. The matrix of thousands of clusters would take half a gigabyte, so it is made anew each time."""
+    if count * permutations <= KEPT:
+        yield _kept_swaps(count, permutations, seed)
+        return
+    rng, left = np.random.default_rng(seed), permutations
+    while left:
+        rows = min(left, max(1, BLOCK // count))
+        yield rng.integers(0, 2, size=(rows, count)).astype(float)
+        left -= rows
+
+
 # The matrices depend on the number of clusters only; a report compares hundreds of pairs with the same one.
 @lru_cache(maxsize=8)
-def _random_swaps(count: int, permutations: int, seed: int) -> np.ndarray:
+def _kept_swaps(count: int, permutations: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2, size=(permutations, count)).astype(float)
 
 

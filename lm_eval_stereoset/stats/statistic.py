@@ -18,6 +18,7 @@ import numpy as np
 
 Function = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (times, sums) -> (draws,)
 COMPLEX_STEP = 1e-20
+ROWS = 512  # clusters whose influence is worked out at once
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,11 @@ def contributions(function: Function, sums: np.ndarray) -> np.ndarray:
     The derivative is taken by a complex step: f(x + ih) = f(x) + ih f'(x), exact to the last digits since nothing is
     subtracted.
     """
-    count = len(sums)
-    times = np.ones((count, count)) + 1j * COMPLEX_STEP * np.eye(count)
-    influence = function(times, sums).imag / COMPLEX_STEP
+    count, parts = len(sums), []
+    for start in range(0, count, ROWS):  # a square of thousands of clusters would take hundreds of megabytes
+        rows = np.arange(start, min(start + ROWS, count))
+        times = np.ones((len(rows), count), dtype=complex)
+        times[np.arange(len(rows)), rows] += 1j * COMPLEX_STEP
+        parts.append(function(times, sums).imag / COMPLEX_STEP)
+    influence = np.concatenate(parts)
     return influence + observed(function, sums) * sums[:, 0] / sums[:, 0].sum()

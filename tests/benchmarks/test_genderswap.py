@@ -121,7 +121,7 @@ def test_other_files_are_refused_in_one_line(text, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"gender": "neutral"}, "gender 'neutral' is none of female, male"),
+        ({"gender": "neutral"}, "gender 'neutral' is not one of female, male"),
         ({"candidates": []}, "a list of three"),
         ({"more": "x"}, "unknown key 'more'"),
         ({"candidates": [triple()["candidates"][0]] * 3}, "exactly one candidate of each label"),

@@ -128,7 +128,7 @@ def test_a_damaged_line_is_named(tmp_path):
     folder = tmp_path / "fairness"
     folder.mkdir()
     (folder / "en.jsonl").write_text('{"role": "occupation", "text": "a"}\n{"role": "hobby", "text": "b"}\n')
-    with pytest.raises(UserError, match="line 2: role 'hobby' is none of"):
+    with pytest.raises(UserError, match="line 2: role 'hobby' is not one of"):
         store.load(BENCHMARK, "fairness", "en", tmp_path)
     (folder / "en.jsonl").write_text('{"role": "occupation", "text": "a"}\n')
     with pytest.raises(UserError, match="has no word with the role commerce verb"):
@@ -290,6 +290,12 @@ def test_labels_can_be_named_by_the_user(classifier, tmp_path):
     tokenizer.save_pretrained(tmp_path)
     model, tokenizer = load(tmp_path, device="cpu", labels="entailment/contradiction/neutral")
     found = [[s.probability for s in row] for row in score(model, tokenizer, twins)]
+    assert np.array(found) == pytest.approx(usual)
+    from lm_eval_stereoset.harness.model import StereoSetHF
+
+    labels = "entailment/contradiction/neutral"
+    scored = StereoSetHF(str(tmp_path), labels=labels, device="cpu").scored_model
+    found = [[s.probability for s in row] for row in score(scored, tokenizer, twins)]
     assert np.array(found) == pytest.approx(usual)
     with pytest.raises(UserError, match="name each of the model's 3 classes once"):
         load(tmp_path, device="cpu", labels="entailment/neutral")

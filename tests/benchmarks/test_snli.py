@@ -72,7 +72,7 @@ def test_a_broken_row_is_one_line(file, capsys):
     file.write_text(file.read_text().replace('"neutral"', '"nope"'))
     assert main(["data", "fetch", "snli", "--from", str(file)]) == 2
     error = capsys.readouterr().err
-    assert f"{file}, line 1: gold_label 'nope' is none of entailment, neutral, contradiction" in error
+    assert f"{file}, line 1: gold_label 'nope' is not one of entailment, neutral, contradiction" in error
     assert error.count("\n") == 1
 
 

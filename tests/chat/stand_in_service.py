@@ -88,6 +88,9 @@ class Service:
         self.server.server_close()
 
     def answer(self, handler: BaseHTTPRequestHandler, payload: dict) -> None:
+        if payload.get("stop") == []:  # as `transformers serve` does
+            handler.send_error(500, "no stop string in an empty list")
+            return
         (message,) = payload["messages"]
         text = message["content"]
         with self.lock:

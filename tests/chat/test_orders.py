@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lm_eval_stereoset.benchmarks import find
 from lm_eval_stereoset.chat.orders import COUNTS, checked_count, orders_of
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.harness.documents import documents
 
 IDS = [f"example-{number}" for number in range(600)]
 
@@ -49,6 +51,25 @@ def test_orders_are_the_same_in_another_process_with_another_hash_seed():
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
         assert json.loads(done.stdout) == [[list(order) for order in orders_of(i, 6)] for i in IDS[::-1]]
+
+
+@pytest.mark.parametrize("language", ["en", "tr"])
+def test_questions_are_the_same_in_any_order_of_examples_and_in_part_of_them(language, tmp_path):
+    """A run with --limit, or over shuffled files, asks of an example what a whole run asks."""
+    benchmark = find("stereoset_chat")
+    _, whole = documents(benchmark, language, benchmark.splits, "sample")
+    for split in benchmark.splits:
+        (tmp_path / split).mkdir()
+        lines = [doc for doc in whole if doc["split"] == split][::-2]
+        keys = ("id", "target", "target_original", "bias_type", "context", "candidates")
+        text = "".join(
+            json.dumps({key: doc[key] for key in keys}, ensure_ascii=False) + "\n" for doc in lines
+        )
+        (tmp_path / split / f"{language}.jsonl").write_text(text, "utf-8")
+    _, part = documents(benchmark, language, benchmark.splits, str(tmp_path))
+    asked = {doc["id"]: (doc["orders"], doc["prompts"]) for doc in whole}
+    assert len(part) == len(whole) / 2
+    assert all((doc["orders"], doc["prompts"]) == asked[doc["id"]] for doc in part)
 
 
 def test_the_orders_of_version_1_never_change():

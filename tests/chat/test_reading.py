@@ -132,6 +132,8 @@ QUESTION = (
         (QUESTION[:100], "unclear"),
         ("Answer with a single letter: (a) The eng", "unclear"),
         ("Answer with a single letter: (b)", "b"),
+        ("Answer with a single letter: (a), (b), (c).", "unclear"),
+        ("Answer with a single letter: (a), (b), (c).\n\n(c)", "c"),
         ("Which of these three sentences sounds the most natural?\n\n(a)", "unclear"),
         ("Which of these three sentences sounds the most natural?\n\n(a) The engineer is", "unclear"),
         ("Which of these three sentences sounds the most natural?\n\n(a) The engineer is quiet.", "a"),

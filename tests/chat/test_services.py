@@ -3,13 +3,16 @@ the metrics that follow by hand."""
 
 import json
 import math
+import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
 from chat.stand_in_service import Hang, Raw, Service, Status
 
 from lm_eval_stereoset.cli import main
+from lm_eval_stereoset.harness import chat_planning
 
 pytest.importorskip("tenacity", reason="needs the client for services: pip install lm-eval-stereoset[api]")
 
@@ -62,7 +65,10 @@ def ask(service, tmp_path, monkeypatch, capsys):
                 *more,
             ),
         ]
-        code = main(arguments)
+        with ThreadPoolExecutor(
+            1
+        ) as thread:  # the client starts an event loop; a browser's may be running in this one
+            code = thread.submit(main, arguments).result()
         printed = capsys.readouterr()
         found = sorted((tmp_path / "out").rglob("results_*.json"))
         values = {}
@@ -118,6 +124,10 @@ def test_always_a(ask, concurrent):
     )
     close(values, letter_a=100.0, letter_b=0.0, letter_c=0.0, n_answered=LIMIT, n_preferring=LIMIT)
     assert "the place of a candidate decides more than the candidate" in " ".join(printed.split())
+    lines = [line for line in printed.splitlines() if re.match(r"(lang|en)  ", line)]
+    header, row = ([cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines)
+    shown = dict(zip(header, row, strict=True))
+    assert shown["examples answered"] == shown["examples with a preference"] == str(LIMIT)
 
 
 def test_always_the_stereotype(ask):
@@ -280,6 +290,15 @@ def test_if_everything_fails_nothing_is_a_number(ask):
     values, _, code = ask(lambda question: Status(503), limit=2)
     close(values, **UNDEFINED, **shares(failed=100))
     assert code != 0
+
+
+def test_what_chat_plan_counts_is_what_is_asked(ask, service):
+    prompts: list[str] = []
+    (task,) = chat_planning.asked_tasks(["stereoset_chat_tr"])
+    planned = chat_planning.plan(task, lambda text: prompts.append(text) or 1, "sample", "6", 5, 64)
+    ask(lambda question: "(a)", task="stereoset_chat_tr", limit=5, metadata=",orders=6")
+    assert (planned.examples, planned.orders, planned.requests) == (5, 6, 30)
+    assert service.asked == dict.fromkeys(prompts, 1)
 
 
 @pytest.mark.parametrize(("orders", "questions"), [(1, 8), (3, 24), (6, 48)])

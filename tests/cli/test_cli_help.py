@@ -106,7 +106,7 @@ def test_ls_says_which_data_is_here(typed, own_data_folder, example_line, tmp_pa
         (["ls", "nothing"], f"no benchmark 'nothing'; the benchmarks are {', '.join(benchmarks.names())}"),
         (
             ["ls", "stereoset", "-l", "xx"],
-            "--language xx: there is no such; choose from en, de, fr, es, tr, pt",
+            "--language xx is not known; choose from en, de, fr, es, tr, pt",
         ),
     ],
 )

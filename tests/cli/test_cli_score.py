@@ -340,7 +340,7 @@ def answer(sample, total="-3.0", second="False"):
         (lambda s: s["doc"].update(counts=[2, -1, 1]), "-1 is not a number of tokens"),
         (lambda s: s["doc"].update(counts=[2, 2.5, 1]), "2.5 is not a number of tokens"),
         (lambda s: s["doc"].update(counts=[2, 2]), "needs 3 counts"),
-        (lambda s: s["doc"].update(split=["intra"]), "split ['intra'] is none of intra, inter"),
+        (lambda s: s["doc"].update(split=["intra"]), "split ['intra'] is not one of intra, inter"),
         (lambda s: s["doc"].update(language=5), "the language must be a text"),
         (lambda s: s["doc"].update(of="28"), "'of' must be the number of examples"),
         (lambda s: s.update(doc=[1]), "not a sample of a task of ours"),

@@ -186,7 +186,7 @@ def test_unknown_language_and_missing_clone_are_one_line(tmp_path, capsys):
     assert main(["data", "fetch", "--from", str(tmp_path)]) == 2
     errors = capsys.readouterr().err.splitlines()
     assert len(errors) == 3
-    assert "--language xx: there is no such; choose from en, de, fr, es, tr" in errors[0]
+    assert "--language xx is not known; choose from en, de, fr, es, tr" in errors[0]
     assert "no such folder" in errors[1]
     assert "laid out like a clone" in errors[2]
 

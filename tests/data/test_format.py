@@ -61,7 +61,7 @@ def changed_candidate(example_line, **changes):
         (lambda e: changed_candidate(e, colour="red"), "line 2, a candidate: unknown key 'colour'"),
         (lambda e: e(0), "line 2: duplicate id intra-0"),
         (lambda e: e(1, context="The cook was here."), "line 2: context has no BLANK"),
-        (lambda e: e(1, bias_type="age"), "line 2: bias_type 'age' is none of gender"),
+        (lambda e: e(1, bias_type="age"), "line 2: bias_type 'age' is not one of gender"),
         (lambda e: e(1, target="  "), "line 2: target must be a non-empty text"),
         (lambda e: e(1, candidates=[]), "line 2: candidates must be a list of three"),
         (lambda e: {k: v for k, v in e(1).items() if k != "id"}, "line 2: id is missing"),

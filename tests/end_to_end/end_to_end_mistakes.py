@@ -186,6 +186,52 @@ def settings_with_unknown_key(folder, models):
     (folder / "own.yaml").write_text("batchsize: 4\n")
 
 
+def with_predictions(then: Callable) -> Callable:
+    def spoil(folder, models):
+        predictions(folder, models)
+        then(folder, models)
+
+    return spoil
+
+
+def english_gest(rows: list[str], name: str = "gest.csv") -> Callable:
+    return content("\n".join(["sentence,stereotype", *rows, ""]), name)
+
+
+def gest_versions_that_differ(folder, models):
+    (folder / "clone").mkdir()
+    english_gest(["I ran.,1", "I sat.,2"], "clone/gest.csv")(folder, models)
+    english_gest(["I ran.,1"], "clone/gest_1.1.csv")(folder, models)
+    content("from,to\nI ran.,Bežala som.\n", "sk.csv")(folder, models)
+
+
+def gest_as_json(folder, models):
+    """The English sentences under a name that --output may have."""
+    english_gest(["I ran.,1"], "gest.json")(folder, models)
+    content("from,to\nI ran.,Bežala som.\n", "sk.csv")(folder, models)
+
+
+def chart_instead_of_a_sheet(folder, models):
+    import openpyxl
+
+    cut_workbook(folder, models)
+    book = openpyxl.Workbook()
+    book.create_chartsheet("chart")
+    del book["Sheet"]
+    book.save(folder / "review.xlsx")
+
+
+def without_package(name: str, then: Callable) -> Callable:
+    """As on a machine where it is not installed: a file of that name in the folder, which comes first, says so."""
+
+    def spoil(folder, models):
+        then(folder, models)
+        raised = f"raise ModuleNotFoundError(\"No module named '{name}'\", name='{name}')\n"
+        (folder / f"{name}.py").write_text(raised)
+
+    return spoil
+
+
 def nothing(folder, models):
     pass
 

@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from end_to_end_verbs import IN_SEVERAL_STEPS, VERBS
 
 from lm_eval_stereoset.cli import COMMANDS
 
@@ -29,3 +30,8 @@ def test_every_verb_and_every_argument_is_explained(make_cli):
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) > 100
     assert [row for row in rows if row.rstrip(" |").endswith("`") or "|  (needed)" in row] == []
+
+
+def test_every_verb_is_typed():
+    """A new verb needs a line in end_to_end_verbs.py, which test_every_verb.py types."""
+    assert {typed.verb for typed in VERBS} | IN_SEVERAL_STEPS == set(COMMANDS)

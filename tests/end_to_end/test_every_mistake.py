@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 from end_to_end_mistakes import (
+    chart_instead_of_a_sheet,
     content,
     cut_weights,
     cut_workbook,
@@ -14,6 +15,8 @@ from end_to_end_mistakes import (
     damaged_tokenizer,
     file_in_the_way,
     folder_with_a_thesis,
+    gest_as_json,
+    gest_versions_that_differ,
     hostile_cache,
     inter_line_broken,
     labels_swapped,
@@ -29,11 +32,16 @@ from end_to_end_mistakes import (
     slow_rule,
     small_embeddings,
     weights_of_another_shape,
+    with_predictions,
+    without_package,
     without_tokenizer,
 )
 
 RUN = "stereoset run --tasks stereoset_intra_en --metadata data=sample --model"
 PREDICT = "stereoset predict {} --language en --data sample -o out.json"
+GATE = "stereoset gate M:en=p.json --data sample --config gate.yaml"
+PUBLISH = "stereoset publish M:en=p.json --data sample --partial --model-card README.md"
+GEST = "stereoset gest-mt score sk.csv --language sk --data"
 SCORE = "stereoset score p.json --language en --data sample"
 
 
@@ -404,6 +412,98 @@ MISTAKES = [
         "evaluate: not a next-sentence model",
         "nsp_finetune evaluate {gpt2} --pairs {pairs}",
         ("next-sentence",),
+    ),
+    Mistake("gate: no such file", GATE, ("gate.yaml", "no such file"), predictions),
+    *(
+        Mistake(
+            f"gate: {name}",
+            GATE,
+            ("gate.yaml", says),
+            with_predictions(content(f"limits:\n- {{metric: {limit}}}\n", "gate.yaml")),
+        )
+        for name, limit, says in (
+            ("unknown metric", "sss, within: 5", "did you mean ss"),
+            ("a date that is none", "ss, within: 2026-13-45", "cannot be read"),
+            ("400 digits", "ss, within: 1" + "0" * 400, "must be a number"),
+            ("5,000 digits", "ss, within: 1" + "0" * 5000, "cannot be read"),
+            ("a limit given twice", "ss, within: 5, within: 50", "twice"),
+            ("runs code", "!!python/object/apply:os.mkdir [executed], within: 5", "not valid YAML"),
+        )
+    ),
+    Mistake(
+        "gate: a name that is too long",
+        GATE,
+        ("xxx", "too long"),
+        with_predictions(
+            content(f"limits: [{{metric: ss, by: 1, no_worse_than: {'x' * 5000}}}]", "gate.yaml")
+        ),
+    ),
+    Mistake(
+        "gate over its input",
+        f"{GATE} --junit gate.yaml",
+        ("gate.yaml",),
+        with_predictions(content("limits: [{metric: ss, within: 5}]", "gate.yaml")),
+    ),
+    Mistake(
+        "compare over its input",
+        "stereoset compare M:en=p.json N:en=p.json --data sample -o p.json",
+        ("p.json",),
+        predictions,
+    ),
+    Mistake("compare: a pipe", "stereoset compare M:en=p.json N:en=p.json --data sample", ("pipe",), pipe),
+    Mistake("publish over its input", PUBLISH.replace("README.md", "p.json"), ("p.json",), predictions),
+    Mistake(
+        "publish: the sample unasked",
+        PUBLISH.replace(" --partial", ""),
+        ("--partial",),
+        predictions,
+        ("README.md",),
+    ),
+    *(
+        Mistake(
+            f"publish: {name}",
+            f"{PUBLISH} --eval-results .",
+            ("README.md", says),
+            with_predictions(content(f"---\n{front}\n---\n# Mine\n", "README.md")),
+            (".eval_results",),
+        )
+        for name, front, says in (
+            ("a date that is none", "date: 2026-13-45", "cannot be read"),
+            ("nested deeply", "date: " + "[" * 600, "nested"),
+            ("model-index of another type", "model-index: [{name: x, results: {a: 3}}]", "model-index"),
+        )
+    ),
+    Mistake("gest-mt over its data", f"{GEST} gest.json -o gest.json", ("gest.json",), gest_as_json),
+    Mistake(
+        "gest-mt: two versions that differ", f"{GEST} clone", ("gest_1.1.csv",), gest_versions_that_differ
+    ),
+    Mistake(
+        "gest-mt: unknown language", f"{GEST} gest.json".replace(" sk --", " xx --"), ("'xx'",), gest_as_json
+    ),
+    Mistake(
+        "gest-mt: a pipe", "stereoset gest-mt score p.json --language sk --data gest.csv", ("pipe",), pipe
+    ),
+    Mistake("completion: unknown shell", "stereoset completion tcsh", ("tcsh",)),
+    Mistake("unknown verb", "stereoset scoer p.json", ("scoer", "score")),
+    Mistake("report: name too long", "stereoset report " + "x" * 5000, ("xxx",)),
+    Mistake("score: name too long", f"stereoset score {'x' * 5000} -l en --data sample", ("xxx",)),
+    Mistake(
+        "translate apply: a chart",
+        "stereoset translate apply review.xlsx --to it --by Ada",
+        ("review.xlsx",),
+        chart_instead_of_a_sheet,
+    ),
+    Mistake(
+        "translate apply: without openpyxl",
+        "stereoset translate apply review.xlsx --to it --by Ada",
+        ("openpyxl", "pip install"),
+        without_package("openpyxl", cut_workbook),
+    ),
+    Mistake(
+        "translate run: without boto3",
+        "stereoset translate run --to it --backend aws --data sample",
+        ("boto3", "pip install"),
+        without_package("boto3", nothing),
     ),
 ]
 

@@ -14,6 +14,7 @@ import runpy
 import signal
 import sys
 import time
+from pathlib import Path
 
 HEAVY = (
     "torch",
@@ -40,6 +41,10 @@ def become(command: dict) -> None:
     sys.stderr = open(2, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115
     sys.argv = [command["module"], *command["arguments"]]
     sys.path[:0] = [command["folder"], *command["environment"].get("PYTHONPATH", "").split(os.pathsep)]
+    for file in Path(command["folder"]).glob(
+        "*.py"
+    ):  # in a new process these would come before installed packages
+        sys.modules.pop(file.stem, None)
     runpy.run_module(command["module"], run_name="__main__", alter_sys=True)
 
 

@@ -17,7 +17,7 @@ from nsp_finetune.cli import main
 from nsp_finetune.data import token_table
 from nsp_finetune.lengths import long_test_pairs
 from nsp_finetune.models import new_model
-from nsp_finetune.train import Run, train
+from nsp_finetune.train import TrainingRun, train
 
 
 def refused(capfd, command: list, message: str) -> None:
@@ -176,7 +176,7 @@ def test_test_pairs_longer_than_the_training_are_counted_beforehand(
     bases, pairs, tmp_path, monkeypatch, capfd
 ):
     monkeypatch.setenv("STEREOSET_DATA", str(tmp_path / "none"))
-    Run(short(bases, max_length=12), pairs, tmp_path / "out", resume=False)
+    TrainingRun(short(bases, max_length=12), pairs, tmp_path / "out", resume=False)
     shown = capfd.readouterr().out
     assert "inter-sentence test, en: " in shown
     assert "pairs of the bundled sample longer than --max-length 12 (the longest has" in shown
@@ -192,7 +192,7 @@ def test_test_pairs_longer_than_the_training_are_counted_beforehand(
 
 
 def test_tracker_on_a_full_disk_does_not_end_the_run(bases, pairs, tmp_path, monkeypatch, caplog):
-    run = Run(short(bases, max_examples=8), pairs, tmp_path / "model", resume=False)
+    run = TrainingRun(short(bases, max_examples=8), pairs, tmp_path / "model", resume=False)
 
     def full(*_, **__):
         raise OSError(28, "No space left on device")
@@ -209,7 +209,7 @@ def test_sharded_training_is_refused_instead_of_saving_parts(bases, pairs, tmp_p
 
     monkeypatch.setattr(Accelerator, "distributed_type", DistributedType.FSDP)
     with pytest.raises(UserError, match="configured for FSDP, which spreads the weights"):
-        Run(short(bases), pairs, tmp_path / "model", resume=False)
+        TrainingRun(short(bases), pairs, tmp_path / "model", resume=False)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from nsp_finetune.data import load_pairs
 from nsp_finetune.prepare import read_statistics
 from nsp_finetune.settings import TrainSettings, load_settings, refuse_other_run
 from nsp_finetune.state import read_state
-from nsp_finetune.train import Run
+from nsp_finetune.train import TrainingRun
 
 QUICK = settings(
     max_examples=60, deadline=None, derandomize=True, database=None,
@@ -137,7 +137,7 @@ def run_at_its_end(finished, bases, pairs, tmp_path_factory):
     """A run with the objects that a checkpoint is read into."""
     from accelerate.state import AcceleratorState
 
-    run = Run(short(bases, "seq2seq"), pairs, tmp_path_factory.mktemp("fuzz") / "model", resume=False)
+    run = TrainingRun(short(bases, "seq2seq"), pairs, tmp_path_factory.mktemp("fuzz") / "model", resume=False)
     AcceleratorState._reset_state(True)
     return run
 

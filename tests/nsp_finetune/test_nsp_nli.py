@@ -127,7 +127,7 @@ def test_the_hub_s_layout_is_read(tmp_path):
         ),
         ('{"gold_label": "neutral", "sentence1": "A b.", ', "line 3: not valid JSON"),
         ('{"text": "A b."}', "line 3: not a row of SNLI"),
-        ('{"label": 3, "premise": "A.", "hypothesis": "B."}', "line 3: label 3 is none of"),
+        ('{"label": 3, "premise": "A.", "hypothesis": "B."}', "line 3: label 3 is not one of"),
     ],
 )
 def test_a_broken_line_is_named(base, snli, tmp_path, capsys, line, message):

@@ -62,7 +62,7 @@ def test_each_language_may_have_its_own():
         (
             ["spacy"],
             "de",
-            "--splitter spacy: there is no such; choose one of punkt, punkt:NAME, sentencex, rules",
+            "--splitter spacy is not known; choose one of punkt, punkt:NAME, sentencex, rules",
         ),
         (["punkt:klingon"], "de", "punkt has no 'klingon', only czech"),
         (["rules", "punkt"], "de", "give one for all languages, or LANGUAGE=NAME"),

@@ -14,7 +14,7 @@ from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.scoring.nsp_folder import load_nsp_model
 from nsp_finetune.evaluate import accuracy_with_interval, evaluate
 from nsp_finetune.settings import TrainSettings
-from nsp_finetune.train import Run, train
+from nsp_finetune.train import TrainingRun, train
 
 
 @pytest.mark.parametrize("family", ["decoder", "encoder", "seq2seq"])
@@ -81,7 +81,7 @@ def test_two_processes_have_the_loss_curve_of_one(family, rate, bases, pairs, tm
 
 
 def test_text_to_text_accuracy_costs_no_second_pass(bases, pairs, tmp_path, monkeypatch):
-    run = Run(short(bases, "seq2seq", max_examples=8), pairs, tmp_path / "model", resume=False)
+    run = TrainingRun(short(bases, "seq2seq", max_examples=8), pairs, tmp_path / "model", resume=False)
     calls = []
     run.plain.core.get_encoder().register_forward_hook(lambda *_: calls.append("encoder"))
     run.plain.core.decoder.register_forward_hook(lambda *_: calls.append("decoder"))
@@ -96,7 +96,7 @@ def test_training_accuracy_is_that_of_generating_the_answer(bases, pairs, tmp_pa
     """What one pass says is what the model's own greedy generation says."""
     import torch
 
-    run = Run(short(bases, "seq2seq"), pairs, tmp_path / "model", resume=False)
+    run = TrainingRun(short(bases, "seq2seq"), pairs, tmp_path / "model", resume=False)
     rows = run.tokens.select(range(16))
     batch = run.plain.collate([{"input_ids": ids} for ids in rows["input_ids"]])
     run.plain.eval()
@@ -108,7 +108,7 @@ def test_training_accuracy_is_that_of_generating_the_answer(bases, pairs, tmp_pa
 
 
 def test_two_learning_rates_and_the_papers_schedule(bases, pairs, tmp_path):
-    run = Run(short(bases, core_lr=5e-6, head_lr=1e-3), pairs, tmp_path / "model", resume=False)
+    run = TrainingRun(short(bases, core_lr=5e-6, head_lr=1e-3), pairs, tmp_path / "model", resume=False)
     assert [(group["name"], group["initial_lr"]) for group in run.optimizer.param_groups] == [
         ("core", 5e-6),
         ("head", 1e-3),
@@ -125,7 +125,7 @@ def test_two_learning_rates_and_the_papers_schedule(bases, pairs, tmp_path):
 
 def test_run_stops_early_and_keeps_the_best_weights(bases, pairs, tmp_path, monkeypatch):
     settings = short(bases, patience=2, eval_every=8)
-    run = Run(settings, pairs, tmp_path / "model", resume=False)
+    run = TrainingRun(settings, pairs, tmp_path / "model", resume=False)
     given = iter([0.5, 0.7, 0.6, 0.7])
     from nsp_finetune import train as train_module
 

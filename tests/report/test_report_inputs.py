@@ -117,7 +117,7 @@ def test_results_that_do_not_name_their_benchmark_are_read_as_before(harness_fol
 def test_an_unknown_benchmark_is_one_line(harness_folder, capsys):
     path = next(harness_folder.write().glob("results_*.json"))
     path.write_text(path.read_text().replace('"benchmark": "stereoset"', '"benchmark": "later"'))
-    assert "its benchmark 'later' is none of stereoset" in fails(capsys, path)
+    assert "its benchmark 'later' is not one of stereoset" in fails(capsys, path)
 
 
 def test_results_file_and_samples_file_can_be_given_themselves(harness_folder, report):

@@ -205,6 +205,18 @@ def test_exact_takes_the_last_token_of_the_word_straight_behind_the_prompt():
             assert (one.tokens, one.log_score) == (1, pytest.approx(wanted[0], rel=1e-5))
 
 
+def test_exact_takes_the_word_and_no_end_token_that_the_tokenizer_appends():
+    tokenizer = sentinels()
+    model = causal_model("gpt2", len(tokenizer))
+    pair = prompted("Is it", " so", " thin")
+    (found,) = score(model, tokenizer, [pair], exact=True)
+    for one, (context, word) in zip(found, (c.prompt for c in pair.candidates), strict=True):
+        last = tokenizer(word, add_special_tokens=False)["input_ids"][-1]
+        ids = [*tokenizer(context)["input_ids"], last]
+        assert ids[-2] == tokenizer.eos_token_id != last
+        assert one.log_score == pytest.approx(logs(model, ids, len(ids) - 1)[0], rel=1e-5)
+
+
 def test_words_of_several_tokens_are_counted_in_the_log(caplog):
     tokenizer, model = byte_level(), causal_model("gpt2")
     with caplog.at_level(logging.WARNING):

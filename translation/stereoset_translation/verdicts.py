@@ -121,7 +121,7 @@ def _verdict(
             raise UserError(f"the sheet was made for other data: {split} example {id_} is not there")
         return Review(split, id_, verdict, by, now(), shown, None, None, comment)
     if verdict not in sheet.VERDICTS:
-        raise UserError(f"verdict {row['verdict']!r} is none of {', '.join(sheet.VERDICTS)}")
+        raise UserError(f"verdict {row['verdict']!r} is not one of {', '.join(sheet.VERDICTS)}")
     if (verdict == "corrected") != bool(corrections):
         raise UserError(
             f"verdict {verdict!r} with corrections"

@@ -83,7 +83,7 @@ def parse_triple(fields: Any, split: str, where: str) -> Triple:
     texts = {key: text_of(fields, key, where) for key in ("id", "gender", "context")}
     only(fields, {*texts, "candidates", "split"}, where)  # the harness's documents name their split
     if texts["gender"] not in GENDERS:
-        raise UserError(f"{where}: gender {texts['gender']!r} is none of {', '.join(GENDERS)}")
+        raise UserError(f"{where}: gender {texts['gender']!r} is not one of {', '.join(GENDERS)}")
     candidates = fields.get("candidates")
     if not isinstance(candidates, list) or len(candidates) != 3:
         raise UserError(f"{where}: candidates must be a list of three")

@@ -89,7 +89,8 @@ def cell_means(
     counts = times @ (member * sums[:, :1])
     totals = times @ (member * sums[:, [1 + column]])
     enough = (member * sums[:, :1]).sum(axis=0) >= FEWEST
-    return np.where(enough, totals / counts, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):  # what has no examples is NaN
+        return np.where(enough, totals / counts, np.nan)
 
 
 @dataclass(frozen=True)

@@ -115,5 +115,5 @@ def parse_pair(fields: Any, split: str, where: str) -> Pair:
 def _texts(fields: dict[str, Any], where: str) -> tuple[str, str, str]:
     condition, masculine, feminine = (text_of(fields, key, where) for key in TEXTS)
     if condition not in CONDITIONS:
-        raise UserError(f"{where}: condition {condition!r} is none of {', '.join(CONDITIONS)}")
+        raise UserError(f"{where}: condition {condition!r} is not one of {', '.join(CONDITIONS)}")
     return condition, masculine, feminine

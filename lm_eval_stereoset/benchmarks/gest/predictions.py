@@ -54,7 +54,7 @@ def _decode_gest(content: dict[str, Any], load: Load, where: str) -> dict[str, S
             raise UserError(f"{place}: needs id, template and score")
         template, id_ = entry["template"], str(entry["id"])
         if type(template) is not int or not 0 <= template < len(SPLITS):
-            raise UserError(f"{place}: template {short(template)} is none of 0, 1, 2, 3")
+            raise UserError(f"{place}: template {short(template)} is not one of 0, 1, 2, 3")
         rows = found.setdefault(SPLITS[template], {})
         if id_ in rows:
             raise UserError(f"{place}: a second score for sentence {id_} in template {template}")

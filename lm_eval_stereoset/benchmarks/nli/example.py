@@ -77,7 +77,7 @@ def parse_twin(fields: Any, split: str, where: str) -> Twin:
     texts = {key: text_of(object_of(fields, where), key, where) for key in keys}
     only(fields, {*keys, "split"}, where)
     if texts["kind"] not in KINDS:
-        raise UserError(f"{where}: kind {texts['kind']!r} is none of {', '.join(KINDS)}")
+        raise UserError(f"{where}: kind {texts['kind']!r} is not one of {', '.join(KINDS)}")
     return Twin(split=split, **texts)
 
 

@@ -45,7 +45,7 @@ def parse_word(fields: Any, where: str) -> Word:
     texts = {key: text_of(object_of(fields, where), key, where) for key in ("role", "text")}
     only(fields, set(texts), where)
     if texts["role"] not in ROLES:
-        raise UserError(f"{where}: role {texts['role']!r} is none of {', '.join(ROLES)}")
+        raise UserError(f"{where}: role {texts['role']!r} is not one of {', '.join(ROLES)}")
     return Word(**texts)
 
 

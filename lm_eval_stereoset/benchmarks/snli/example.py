@@ -55,7 +55,7 @@ def parse_pair(fields: Any, split: str, where: str) -> Pair:
     texts = {key: text_of(object_of(fields, where), key, where) for key in keys}
     only(fields, {*keys, "split"}, where)
     if texts["label"] not in LABELS:
-        raise UserError(f"{where}: label {texts['label']!r} is none of {', '.join(LABELS)}")
+        raise UserError(f"{where}: label {texts['label']!r} is not one of {', '.join(LABELS)}")
     return Pair(split=split, **texts)
 
 

@@ -67,7 +67,7 @@ def _label_of(value: Any, where: str) -> str | None:
     if isinstance(value, int) and 0 <= value < len(NUMBERED):
         return NUMBERED[value]
     raise UserError(
-        f'{where} {short(value)} is none of {", ".join(NUMBERED)}, nor "-" (-1) for rows without a gold label'
+        f'{where} {short(value)} is not one of {", ".join(NUMBERED)}, nor "-" (-1) for rows without a gold label'
     )
 
 

@@ -91,7 +91,7 @@ def parse_example(fields: Any, split: str, where: str) -> Example:
     texts = {key: text_of(fields, key, where) for key in TEXTS}
     only(fields, {*TEXTS, "frame", "candidates"}, where)
     if texts["bias_type"] not in BIAS_TYPES:
-        raise UserError(f"{where}: bias_type {texts['bias_type']!r} is none of {', '.join(BIAS_TYPES)}")
+        raise UserError(f"{where}: bias_type {texts['bias_type']!r} is not one of {', '.join(BIAS_TYPES)}")
     if split == "intra" and BLANK not in texts["context"]:
         raise UserError(f"{where}: context has no {BLANK}: {texts['context']!r}")
     candidates = fields.get("candidates")
@@ -130,7 +130,7 @@ def _parse_candidate(fields: Any, split: str, where: str) -> Candidate:
     only(fields, set(keys), f"{where}, a candidate")
     if texts["label"] not in LABELS:
         raise UserError(
-            f"{where}: label {texts['label']!r} of candidate {texts['id']} is none of {', '.join(LABELS)}"
+            f"{where}: label {texts['label']!r} of candidate {texts['id']} is not one of {', '.join(LABELS)}"
         )
     return Candidate(**texts)
 

@@ -63,7 +63,7 @@ def row_to_example(row: dict[str, Any], split: str, where: str) -> Example:
         sentences["id"], sentences["sentence"], sentences["gold_label"], strict=True
     ):
         if label not in GOLD_LABELS:
-            raise UserError(f"{where}: gold_label {label!r} of {id_} is none of 0, 1, 2")
+            raise UserError(f"{where}: gold_label {label!r} of {id_} is not one of 0, 1, 2")
         candidate = {"id": id_, "label": GOLD_LABELS[label], "sentence": sentence}
         if split == "intra":
             candidate["word"] = candidate_word(row["context"], sentence)

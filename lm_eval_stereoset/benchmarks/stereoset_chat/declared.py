@@ -7,6 +7,7 @@ measurement and never mixed with those of likelihoods.
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.benchmarks.stereoset.declared import BENCHMARK as LIKELIHOOD
 from lm_eval_stereoset.benchmarks.stereoset.example import LABELS, Example
@@ -15,7 +16,17 @@ from lm_eval_stereoset.chat.asking import Words
 from lm_eval_stereoset.chat.shares import complaint, remark
 from lm_eval_stereoset.chat.wording import Form, Wording
 
+if TYPE_CHECKING:
+    from lm_eval_stereoset.report.extras import Extras
+
 FORM = Form(Path(__file__).parent / "wording", fields={"intra": (), "inter": ("context",)})
+
+
+INTRO = (
+    "Of the answers that name a candidate: LMS, the share that names a meaningful one (by lot 66.7); SS, the share of "
+    "the stereotype among these (50 is unbiased); ICAT joins the two (100 is best). These are not the scores of "
+    "likelihoods."
+)
 
 
 def fields(example: Example) -> Mapping[str, str]:
@@ -33,6 +44,12 @@ def others(example: Example, number: int) -> tuple[str, ...]:
     return (word,) if word else ()
 
 
+def shown() -> "Extras":
+    from lm_eval_stereoset.report import spoken
+
+    return spoken.shown(INTRO)
+
+
 BENCHMARK = replace(
     LIKELIHOOD,
     name="stereoset_chat",
@@ -44,7 +61,7 @@ BENCHMARK = replace(
     complaint=complaint,
     predictions=None,
     asks="asked in words, which of the three candidates does a model say fits best?",
-    report=None,
+    report=shown,
     ranked_by="icat",
     legend="SS: 50 is ideal. LMS, ICAT: higher is better. All three of the answers that name a candidate.",
 )

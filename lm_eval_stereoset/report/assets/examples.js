@@ -1,7 +1,8 @@
 // The example browser. Nothing is unpacked or shown before the reader has accepted the content warning.
 const ABSENT = 255, PAGE = 10, WITHOUT_LIMIT = 400;
 const noFilter = () => ({ text: "", language: "any", split: "any", group: "any", cluster: "any", model: "any", outcome: "any" });
-const outcomeText = (name) => (name === "tie" ? "tie" : `prefers ${name}`);
+const WITHOUT_PREFERENCE = ["tie", "no candidate"];
+const outcomeText = (name) => (WITHOUT_PREFERENCE.includes(name) ? name : `prefers ${name}`);
 
 async function gunzip(base64) {
   const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
@@ -11,7 +12,7 @@ async function gunzip(base64) {
 // {corpora, places}. A corpus has the texts of one split in one language, and a block of scores of each run.
 async function unpack({ data }) {
   const packed = data.examples, labels = data.labels.length;
-  const { ids, corpora } = JSON.parse(new TextDecoder().decode(await gunzip(packed.texts)));
+  const { ids, corpora, answers } = JSON.parse(new TextDecoder().decode(await gunzip(packed.texts)));
   const bytes = await gunzip(packed.scores);
   const width = labels + 2; // the texts of an example: what it is about, its context, its candidates
   corpora.forEach((corpus, c) => {
@@ -29,12 +30,13 @@ async function unpack({ data }) {
   const view = new DataView(whole.buffer);
   const codes = bytes.subarray(numbers * 4);
   let start = 0;
-  for (const block of packed.blocks) {
+  for (const [b, block] of packed.blocks.entries()) {
     const corpus = corpora[block.corpus], at = start;
     corpus.blocks.push({
       run: data.runs[block.run],
       score: (row, k) => view.getFloat32(4 * (labels * (at + row) + k), true),
       code: (row) => codes[at + row],
+      answers: (row) => answers[b]?.[row] || [], // to questions in words: [[what stood at a, b, c], answer, read as]
     });
     start += corpus.n;
   }
@@ -50,7 +52,7 @@ async function unpack({ data }) {
 const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 function searchText({ data }, corpus, row) {
   corpus.plain ||= [];
-  return (corpus.plain[row] ||= plain([corpus.ids[row], data.clusters[corpus.clusters[row]].name, ...corpus.all(row)].join("\n")));
+  return (corpus.plain[row] ||= plain([corpus.ids[row], data.clusters[corpus.clusters[row]].name, ...corpus.all(row), ...corpus.blocks.flatMap((b) => b.answers(row).map(([, said]) => said))].join("\n")));
 }
 function matches(section, filter, corpus, row, wanted) {
   const { data } = section, cluster = corpus.clusters[row];
@@ -134,7 +136,7 @@ function browserControls(section) {
       choice("Model", [...any, ...models.map((m) => [m, report.models[m]])], filter.model, change("model")),
       choice("Outcome", [...any, ...data.outcomes.map((o) => [o, outcomeText(o)])], filter.outcome, change("outcome")),
       el("button", { type: "button", id: id("clear-filters"), on: { click: () => resetBrowser(section, noFilter()) } }, "Clear")),
-    el("p", { class: "small soft" }, `Outcome: the candidate with the highest score. A tie: ${data.tiesAre}.`),
+    el("p", { class: "small soft" }, `Outcome: ${data.outcomeIs}. A tie: ${data.tiesAre}.`),
     el("p", { id: id("example-count"), role: "status", "aria-live": "polite" }),
     el("div", { id: id("example-list") }),
     el("div", { class: "pager" },
@@ -179,6 +181,7 @@ function exampleCard(section, { list, hit }) {
 }
 function scoreText(x) {
   if (!Number.isFinite(x)) return "–";
+  if (Number.isInteger(x) && Math.abs(x) < 1000) return String(x).replace("-", "−");
   return (Math.abs(x) >= 1e-3 && Math.abs(x) < 1e5 ? x.toPrecision(6) : x.toExponential(3)).replace("-", "−");
 }
 function exampleBlock(section, corpus, row, named) {
@@ -195,8 +198,19 @@ function exampleBlock(section, corpus, row, named) {
       el("table", {},
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Candidate"), el("th", { scope: "col" }, "Sentence"), blocks.map((b) => el("th", { scope: "col", class: "num" }, modelName(b.run.model))))),
         el("tbody", {}, labels.map((label, k) => el("tr", {}, el("th", { scope: "row" }, label), el("td", { class: "sentence" }, text(corpus.sentence(row, k))),
-          blocks.map((b, i) => el("td", { class: b.score(row, k) === best[i] && outcomes[b.code(row)] !== "tie" ? "num top" : "num" }, scoreText(b.score(row, k))))))),
-        el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Outcome"), el("td", {}), blocks.map((b) => el("td", { class: "num" }, outcomes[b.code(row)])))))));
+          blocks.map((b, i) => el("td", { class: b.score(row, k) === best[i] && !WITHOUT_PREFERENCE.includes(outcomes[b.code(row)]) ? "num top" : "num" }, scoreText(b.score(row, k))))))),
+        el("tfoot", {}, el("tr", {}, el("th", { scope: "row" }, "Outcome"), el("td", {}), blocks.map((b) => el("td", { class: "num" }, outcomes[b.code(row)])))))),
+    blocks.filter((b) => b.answers(row).length).map((b) => answerList(section, b, row)));
+}
+// What a model said to each order of the candidates, as text and nothing else.
+function answerList(section, block, row) {
+  const { labels } = section.data;
+  return el("details", { class: "answers" },
+    el("summary", {}, modelName(block.run.model), ": ", block.answers(row).map(([, , read]) => read).join(" · ")),
+    el("ol", {}, block.answers(row).map(([order, said, read]) => el("li", {},
+      el("span", { class: "soft small" }, order.map((k, place) => `(${"abc"[place]}) ${labels[k]}`).join(", ")),
+      el("blockquote", { dir: "auto" }, said || "(nothing)"),
+      el("span", { class: "small" }, `read as: ${read}`)))));
 }
 function showCluster(section, cluster) {
   resetBrowser(section, { ...noFilter(), cluster: String(cluster) });

@@ -11,7 +11,8 @@ function drawPanel(section, panel) {
 function cellTable(panel, { caption, header, rows, digits }) {
   const columns = header.map((label, i) => {
     const num = rows.some((row) => known(row[i]));
-    const cell = (row) => (typeof row[i] === "string" ? el("span", { dir: "auto" }, row[i]) : Number.isInteger(row[i]) ? row[i].toLocaleString("en") : fixed(row[i], digits));
+    const whole = rows.every((row) => !known(row[i]) || Number.isInteger(row[i]));
+    const cell = (row) => (typeof row[i] === "string" ? el("span", { dir: "auto" }, row[i]) : whole && known(row[i]) ? row[i].toLocaleString("en") : fixed(row[i], digits));
     return { label, num, descending: num, value: (row) => row[i], cell };
   });
   return sortable({ caption, label: panel.title, columns, rows, tall: rows.length > 20, className: "dense" });

@@ -1,0 +1,1 @@
+"""GEST asked in words: for models that answer in words only."""
