@@ -188,10 +188,11 @@ def shares(directions: Any) -> list[str]:
     for found in directions.values():
         for one in found:
             mean = one.ratios.mean(dim=0).tolist()
-            per_head = f", mean of {one.place.blocks} heads" if one.place.blocks > 1 else ""
-            rows.append((one.place.module, " + ".join(f"{100 * share:.1f} %" for share in mean) + per_head))
+            per_head = f" (mean of {one.place.blocks} heads)" if one.place.blocks > 1 else ""
+            found_here = " + ".join(f"{100 * share:.1f} %" for share in mean)
+            rows.append((one.place.module, f"{found_here} of the variance{per_head}"))
     width = max(len(name) for name, _ in rows)
-    return [f"  {name:<{width}}  {text} of the variance" for name, text in rows]
+    return [f"  {name:<{width}}  {text}" for name, text in rows]
 
 
 def save(args: argparse.Namespace) -> int:
