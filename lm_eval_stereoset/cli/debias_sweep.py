@@ -155,6 +155,7 @@ def _task(
 
     data = store.load(benchmark, split, "en", args.data)
     examples = data.examples[:limit]
+    refuse_too_few(benchmark, examples)
     questions = [example.question for example in examples]
     (kind,) = {question.kind for question in questions}
     methods = methods_of(model)
@@ -165,6 +166,24 @@ def _task(
     said = benchmark.said(describe(methods[kind], kind, "d", False, name))
     made = subject(model, tokenizer, methods, pairs, args.pooler_direction, shown=not args.quiet)
     return Task(benchmark, data.describe() | said._asdict(), examples, made, identity.to_dict())
+
+
+def refuse_too_few(benchmark: "Benchmark", examples: Sequence[Any]) -> None:
+    """Of very few examples the largest 10 % are none, so that S and D are undefined whatever the scores are."""
+    import math
+
+    import numpy as np
+
+    from lm_eval_stereoset.stats.bootstrap import cluster_sums
+    from lm_eval_stereoset.stats.statistic import observed
+
+    columns = benchmark.columns(examples, np.full((len(examples), len(benchmark.labels)), 0.5))
+    sums = cluster_sums(np.array([e.cluster for e in examples]), *columns.T)
+    for metric in benchmark.main:
+        if math.isnan(observed(metric.statistic.value, sums)):
+            raise UserError(
+                f"{benchmark.title}: {metric.title} is undefined for {len(examples)} examples; take more (--limit)"
+            )
 
 
 def score_all(args: argparse.Namespace, notes: Any, head: Mapping[str, Any], tasks: Sequence[Task]) -> None:

@@ -86,8 +86,11 @@ def test_an_output_that_is_no_sweep_is_not_replaced(tiny_bert, tmp_path, capsys)
     (tmp_path / "sweep.json").write_text('{"my": "results"}')
     assert typed(tmp_path, tiny_bert) == 2
     assert typed(tmp_path, tiny_bert, "sweep.txt") == 2
+    few = ["--data", "sample", "--limit", "4", "--quiet", "-o", str(tmp_path / "few.json")]
+    assert main(["debias", "sweep", str(tiny_bert), *few]) == 2
     assert "is not a sweep" in (printed := capsys.readouterr().err)
     assert "ends in .json" in printed
+    assert "undefined for 4 examples" in printed
     assert (tmp_path / "sweep.json").read_text() == '{"my": "results"}'
 
 
