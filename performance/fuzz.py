@@ -132,7 +132,7 @@ def one_case(
     file = generator.choice(kind.spoilt)
     others = {Path(other).name for other in kind.spoilt} - {Path(file).name}
     matching = [c for c in kind.commands if Path(file).name in c or not any(name in c for name in others)]
-    command = generator.choice(matching)
+    command = generator.choice(matching or kind.commands)  # a file that another one names
     how = spoil_file(work / file, generator, work)
     before = checksums(work)
     code, text = run(command, work, args.seconds)
