@@ -48,6 +48,12 @@ def make_parser() -> argparse.ArgumentParser:
     sub = commands.add_parser("check", help="validate files and count what is odd about them")
     sub.add_argument("files", nargs="+", metavar="FILE", help="in the canonical format")
     sub.add_argument("--list", action="store_true", help="name the examples, too")
+    sub.add_argument("--benchmark", "-b", default="stereoset", metavar="NAME", help="default: stereoset")
+    sub.add_argument(
+        "--tokenizer",
+        metavar="NAME",
+        help="EuroGEST: count the pairs in which this one makes a single token differ",
+    )
     sub.add_argument("--json", action="store_true", help="as JSON")
     sub.set_defaults(command=check)
 
@@ -169,6 +175,13 @@ def print_data(folder: Path, found: Sequence, damaged: int) -> None:
 def check(args: argparse.Namespace) -> int:
     from lm_eval_stereoset.benchmarks.stereoset.census import take
 
+    benchmark = with_data(args.benchmark)
+    if benchmark.census:
+        return check_by_benchmark(benchmark, args)
+    if benchmark.name != "stereoset" or args.tokenizer:
+        raise UserError(
+            f"--benchmark {benchmark.name}: its files cannot be checked beyond `stereoset data list`"
+        )
     taken = [take(path) for path in args.files]
     if args.json:
         print(json.dumps([census.to_dict() for census in taken], indent=2))
@@ -176,6 +189,23 @@ def check(args: argparse.Namespace) -> int:
         for census in taken:
             print_census(census, args.list)
     return 1 if any(census.errors for census in taken) else 0
+
+
+def check_by_benchmark(benchmark: "Benchmark", args: argparse.Namespace) -> int:
+    tokenizer = None
+    if args.tokenizer:
+        from transformers import AutoTokenizer
+
+        from lm_eval_stereoset.scoring.checkpoint import one_line
+
+        tokenizer = one_line(args.tokenizer, lambda: AutoTokenizer.from_pretrained(args.tokenizer))
+    assert benchmark.census is not None
+    taken = [benchmark.census(benchmark, Path(file), tokenizer) for file in args.files]
+    if args.json:
+        print(json.dumps([one.to_dict() for one in taken], indent=2))
+    else:
+        print("\n".join(line for one in taken for line in one.lines()))
+    return 1 if any(one.errors for one in taken) else 0
 
 
 def print_census(census: "Census", names: bool) -> None:

@@ -69,6 +69,13 @@ def test_counts_per_language_and_stereotype_are_the_published_ones(real, shared)
     assert totals == [14538, 56497]
 
 
+def test_the_harness_takes_a_version_that_it_has_made_a_number_of(real):
+    from lm_eval_stereoset.harness.task import load_docs
+
+    docs = load_docs("en", [SPLITS[0]], "gest", data=1.0)["test"]
+    assert docs[0]["data"] == "gest 1.0 (7dd908c)"
+
+
 def test_only_italians_scaffold_is_another_than_published(real):
     for code in EUROGEST.languages:
         found = pairs(code)
@@ -259,3 +266,29 @@ def test_added_sentences_get_tasks_of_all_templates(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "gest_template_3_en_mine, gest_en_mine" in out
     assert len(store.load(GEST, "template_2", "en_mine").examples) == 1
+
+
+def test_check_counts_a_file_and_what_the_slavic_filter_leaves(real, shared, capsys):
+    """Czech: all pairs differ in one word that begins the same, as published; a vocabulary splits most endings off."""
+    path = str(real / "eurogest" / "pairs" / "cs.jsonl")
+    assert (
+        main(
+            ["data", "check", path, "-b", "eurogest", "--tokenizer", str(shared / "golden/models/tiny-bert")]
+        )
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert "published: 1570 gendered, 238 neutral" in out
+    assert "1570  gendered sentence (G)" in out
+    counts = {line.split("  ")[-1]: int(line.split()[0]) for line in out.splitlines() if "…" in line}
+    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+    assert 0 < counts["… and one token differs"] < counts["… in which one word differs"]
+
+
+def test_check_lists_every_bad_line(tmp_path, capsys):
+    path = tmp_path / "en.jsonl"
+    path.write_text('{"id": "1", "stereotype": 99, "sentence": "I sing."}\n{"id": "1", "stereotype": 9}\n')
+    assert main(["data", "check", str(path), "--benchmark", "gest"]) == 1
+    out = capsys.readouterr().out
+    assert "line 1: stereotype 99 is unknown" in out
+    assert "line 2: sentence is missing" in out

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
-from lm_eval_stereoset.benchmarks.gest import fetch, predictions, upstream
+from lm_eval_stereoset.benchmarks.gest import census, fetch, predictions, upstream
 from lm_eval_stereoset.benchmarks.gest.metrics import GEST_METRICS, columns_of, complaint, strata
 from lm_eval_stereoset.benchmarks.gest.printed import printed
 from lm_eval_stereoset.benchmarks.gest.sentence import FILE, FOR_ALL, SPLITS, Sentence, parse_sentence
@@ -70,6 +70,7 @@ BENCHMARK = Benchmark(
     },
     sample=Path(__file__).parent / "sample" / "gest",
     complaint=complaint,
+    census=census.take,
     predictions=predictions.GEST,
     summary=predictions.summary,
     printed=printed,

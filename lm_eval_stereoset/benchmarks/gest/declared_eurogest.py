@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
-from lm_eval_stereoset.benchmarks.gest import fetch_eurogest, predictions, upstream
+from lm_eval_stereoset.benchmarks.gest import census, fetch_eurogest, predictions, upstream
 from lm_eval_stereoset.benchmarks.gest.declared import CAVEAT
 from lm_eval_stereoset.benchmarks.gest.metrics import EUROGEST_METRICS, columns_of, complaint, strata
 from lm_eval_stereoset.benchmarks.gest.pair import FILE, Pair, as_published, parse_pair
@@ -52,6 +52,7 @@ BENCHMARK = Benchmark(
     ),
     sample=Path(__file__).parent / "sample" / "eurogest",
     complaint=complaint,
+    census=census.take,
     predictions=predictions.EUROGEST,
     summary=predictions.summary,
     printed=printed,
