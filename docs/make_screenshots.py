@@ -100,7 +100,9 @@ def main() -> None:
         page = open_page(browser, numbers, 1180, "light")
         for section, name in SECTIONS.items():
             save(page.locator(f"#stereoset-{section}").screenshot(), name)
-        save(open_page(browser, numbers, 1180, "dark").locator("#stereoset-lms_ss").screenshot(), "lms_ss_dark")
+        save(
+            open_page(browser, numbers, 1180, "dark").locator("#stereoset-lms_ss").screenshot(), "lms_ss_dark"
+        )
         page = open_page(browser, numbers, 390, "dark")
         save(page.screenshot(), "narrow_dark")
         page = open_page(browser, sentences, 1180, "light")
