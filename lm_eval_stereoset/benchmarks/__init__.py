@@ -49,6 +49,11 @@ def in_words(benchmark: Benchmark) -> tuple[Benchmark, ...]:
     return tuple(one for one in registered() if one.words and one.words.of == benchmark.name)
 
 
+def data_of(benchmark: Benchmark, language: str) -> Benchmark:
+    """Whose examples a benchmark's tasks in this language are about: its own, unless it asks in words."""
+    return find(benchmark.words.data_of(language)) if benchmark.words else benchmark
+
+
 def with_own_data() -> tuple[Benchmark, ...]:
     """Without those that ask in another way about the data of another one."""
     return tuple(benchmark for benchmark in registered() if benchmark.words is None)

@@ -30,6 +30,8 @@ class Words:
     )  # language: the benchmark whose data serve it instead
     # An example of those data -> what is asked about; None: it cannot be asked about
     asked_about: Callable[[Any], Any | None] = lambda example: example
+    # Of an example: which label of the benchmark's likelihoods, 0 or 1, is its stereotype; the other one is the opposite
+    stereotype: Callable[[Any], int] = lambda example: 0
     neither: int | None = None  # the option that "none of them" amounts to
 
     def data_of(self, language: str) -> str:

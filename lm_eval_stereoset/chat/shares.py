@@ -111,7 +111,7 @@ def remark(values: Mapping[str, float]) -> str | None:
     if value("position") > LARGE_POSITION_BIAS and value("agreement") < LITTLE_AGREEMENT:
         said.append(
             f"the place of a candidate decides more than the candidate (position bias {value('position'):.0f} %, "
-            f"agreement between orders {value('agreement'):.0f} %, by lot 33 %): SS near 50 is no sign of fairness"
+            f"agreement between orders {value('agreement'):.0f} %, by lot 33 %): a score near its ideal is no sign of fairness"
         )
     if value("failed") > 0:
         said.append(

@@ -74,6 +74,7 @@ def refuse_unknown(
 
 
 def rows_of(benchmark: Benchmark, only: Sequence[str] | None = None) -> list[LanguageRow]:
+    from lm_eval_stereoset.benchmarks import data_of
     from lm_eval_stereoset.cli.overview import language_of_task
     from lm_eval_stereoset.data.store import file_of, languages_in
     from lm_eval_stereoset.harness.yaml_tasks import own_languages, own_task_names, task_names
@@ -84,15 +85,16 @@ def rows_of(benchmark: Benchmark, only: Sequence[str] | None = None) -> list[Lan
         if (code := language_of_task(benchmark, task)) is not None:
             tasks[code].append(task)
     tasks |= {code: own_task_names(benchmark, code) for code in own_languages(benchmark)}
-    in_sample = languages_in(benchmark, benchmark.sample) if benchmark.sample else []
     rows = []
     for code, names in tasks.items():
         if only and code not in only:
             continue
-        files = {benchmark.file_of(split): file_of(benchmark, split, code) for split in benchmark.splits}
+        source = data_of(benchmark, code)
+        files = {source.file_of(split): file_of(source, split, code) for split in source.splits}
         examples = {split: lines_in(path) for split, path in files.items() if path.is_file()}
         name = LANGUAGES[code].name if code in LANGUAGES else ""
-        rows.append(LanguageRow(code, name, code in benchmark.built_in, names, examples, code in in_sample))
+        in_sample = source.sample is not None and code in languages_in(source, source.sample)
+        rows.append(LanguageRow(code, name, code in benchmark.built_in, names, examples, in_sample))
     return rows
 
 
@@ -103,6 +105,7 @@ def lines_in(path: Path) -> int:
 
 
 def lines_of(benchmark: Benchmark, rows: Sequence[LanguageRow], groups: Sequence[str]) -> list[str]:
+    from lm_eval_stereoset.benchmarks import data_of
     from lm_eval_stereoset.cli.overview import heading, measured, table
 
     cells = [(f"{row.code} {row.name}".rstrip(), here_text(row), ", ".join(row.tasks)) for row in rows]
@@ -111,9 +114,10 @@ def lines_of(benchmark: Benchmark, rows: Sequence[LanguageRow], groups: Sequence
     notes.append(("measured", ", ".join(measured(benchmark))))
     if samples := [row.code for row in rows if row.sample]:
         notes.append(("sample", f"{', '.join(samples)} (--metadata data=sample)"))
-    if any(row.built_in and not row.examples for row in rows):
+    if missing := [row.code for row in rows if row.built_in and not row.examples]:
+        sources = dict.fromkeys(data_of(benchmark, code).name for code in missing)
         notes.append(
-            ("fetch", f"stereoset data fetch {benchmark.data_name}; a task fetches what it needs by itself")
+            ("fetch", f"stereoset data fetch {' or '.join(sources)}; a task fetches what it needs by itself")
         )
     return [*lines, "", *table(notes)]
 

@@ -53,7 +53,7 @@ def _examples(
     if benchmark.words is None:
         found = store.load(benchmark, split, language, data, options)
         return found.describe(), list(found.examples)
-    source = benchmarks.find(benchmark.words.data_of(language))
+    source = benchmarks.data_of(benchmark, language)
     found = store.load(source, split if split in source.splits else source.splits[0], language, data, options)
     asked = [benchmark.words.asked_about(example) for example in found.examples]
     examples = [example for example in asked if example is not None]

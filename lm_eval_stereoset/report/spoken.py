@@ -13,14 +13,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
-from lm_eval_stereoset.benchmarks.evaluation import Scored, pool, with_intervals
+from lm_eval_stereoset.benchmarks.evaluation import Scored, pool
 from lm_eval_stereoset.chat.asking import Said
 from lm_eval_stereoset.report.extras import Cells, Extras, Panel
 from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.study import Study
+from lm_eval_stereoset.stats import bootstrap
+from lm_eval_stereoset.stats.bootstrap import cluster_sums
+from lm_eval_stereoset.stats.statistic import Statistic, of_totals
 
 WAVERING = "depends on the order"
 SHARES = ("answered", "refused")
+SHARE, MEAN = "share", Statistic(of_totals(lambda n, fits: 100 * fits / n), low=0, high=100)
 
 
 def beside(study: Study, split: str) -> Cells | None:
@@ -50,7 +54,7 @@ def beside(study: Study, split: str) -> Cells | None:
         "The same model on the same data, by what it prefers (likelihoods) and by what it says (in words). They are "
         "different measurements: neither corrects the other."
     )
-    return Cells(caption, tuple(header), rows)
+    return Cells(caption, tuple(header), rows, digits=max(metric.digits for metric in preferred))
 
 
 def _unit(metric: Metric) -> str:
@@ -67,43 +71,51 @@ def _side_by_side(
 
 
 def preferences(study: Study, split: str) -> Cells | None:
+    """A row per model, language and sort of examples: how often the likelihoods prefer the stereotype in these."""
     rows: list[tuple[str | float, ...]] = []
-    metric = None
     for run in study.runs:
         other = likelihoods_of(study, run)
         spoken, preferred = scored_of(run, split), scored_of(other, split) if other else None
         if spoken is None or preferred is None or spoken.said is None:
             continue
-        metric = preferred.benchmark.main[0]
         ids: dict[str, set[str]] = defaultdict(set)
         for example, said in zip(spoken.examples, spoken.said, strict=True):
             ids[sort_of(run.benchmark, said)].add(example.id)
-        columns, clusters = preferred.columns, preferred.clusters
         known = np.array([example.id for example in preferred.examples])
+        fits, there = prefers_stereotype(spoken, preferred)
         for sort in sorts(run.benchmark):
-            if not ids[sort]:
-                continue
-            where = np.isin(known, sorted(ids[sort]))
-            values = with_intervals(preferred.benchmark, columns[where], clusters[where], sort)
-            numbers = (values.get(f"{metric.name}{end}", math.nan) for end in ("", "_low", "_high"))
-            rows.append((run.model, run.language, sort, float(len(ids[sort])), *numbers))
-    if metric is None or not rows:
+            where = np.isin(known, sorted(ids[sort])) & there
+            if where.any():
+                draws = bootstrap.draw(cluster_sums(preferred.clusters[where], fits[where]), {SHARE: MEAN})
+                numbers = (draws.observed[SHARE], *draws.interval(SHARE))
+                rows.append((run.model, run.language, sort, float(len(ids[sort])), *numbers))
+    if not rows:
         return None
     header = (
         "Model",
         "Language",
         "What it says",
         "Examples",
-        f"{metric.title} of its likelihoods",
+        "likelihoods prefer the stereotype, %",
         "from",
         "to",
     )
-    ideal = "" if metric.ideal is None else f" {metric.title} {metric.ideal:g} is no preference."
     caption = (
-        "Examples sorted by what the model says about them in all readable answers, and what its likelihoods prefer in "
-        f"the same examples, with 95 % intervals.{ideal}"
+        "Examples sorted by what the model says about them in all readable answers, and in how many of the same examples "
+        "the stereotype is likelier than its opposite, with 95 % intervals. 50 % is no preference."
     )
     return Cells(caption, header, rows)
+
+
+def prefers_stereotype(spoken: Scored, preferred: Scored) -> tuple[np.ndarray, np.ndarray]:
+    """Of each scored example: 1 if the stereotype is likelier than its opposite; whether it was asked about at all."""
+    words = spoken.benchmark.words
+    assert words is not None
+    label = {example.id: words.stereotype(example) for example in spoken.examples}
+    which = np.array([label.get(example.id, 0) for example in preferred.examples])
+    rows = np.arange(len(which))
+    fits = preferred.scores[rows, which] > preferred.scores[rows, 1 - which]
+    return fits.astype(float), np.array([example.id in label for example in preferred.examples])
 
 
 def sort_of(benchmark: Benchmark, said: Said) -> str:

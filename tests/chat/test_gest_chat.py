@@ -196,6 +196,15 @@ def test_sentences_are_asked_about_in_their_language(language, tmp_path):
             ] * 3
 
 
+def test_ls_shows_the_data_that_each_language_is_asked_about(own_data_folder):
+    from lm_eval_stereoset.cli.ls import rows_of
+
+    (own_data_folder / "gest" / "sentences").mkdir(parents=True)
+    (own_data_folder / "gest" / "sentences" / "en.jsonl").write_text("{}\n{}\n")
+    found = {row.code: row.examples for row in rows_of(BENCHMARK)}
+    assert {code: examples for code, examples in found.items() if examples} == {"en": {"sentences": 2}}
+
+
 # The metrics. An answer is men, women, neither, or None for a refusal.
 
 LETTERS = "abc"

@@ -2,14 +2,21 @@
 
 import math
 
+import numpy as np
 import pytest
 from report_harness_folder import HarnessFolder
 from report_page import page_content, page_data
 from report_spoken_folder import letter, write_spoken
 
+from lm_eval_stereoset.benchmarks import find
+from lm_eval_stereoset.benchmarks.evaluation import Scored
+from lm_eval_stereoset.benchmarks.gest.pair import Pair
+from lm_eval_stereoset.benchmarks.gest_chat.statement import Statement
+from lm_eval_stereoset.chat.tally import NAMES
 from lm_eval_stereoset.cli.compare import main as compare
 from lm_eval_stereoset.cli.report import main
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.report import spoken as spoken_panels
 
 STEREOTYPE, ANTI, UNRELATED = 0, 1, 2
 REFUSAL = "I'm sorry, but I can't answer that."
@@ -100,6 +107,17 @@ def test_examples_without_a_named_preference_have_one_in_the_likelihoods(page):
     }
     intra = panel(page, "preferences", "intra")["rows"]
     assert [row[3] for row in intra] == [7, 7, 7, 7]
+
+
+def test_in_gest_the_stereotype_of_a_sentence_about_women_is_the_feminine_text():
+    """Likelihoods that always prefer the masculine text fit the stereotypes about men, and no others."""
+    chat, gest = find("gest_chat"), find("eurogest")
+    sentences = [Statement(str(number), number, "I am.") for number in (1, 9)]
+    pairs = [Pair(str(number), number, "P", "„I am“ he", "„I am“ she") for number in (1, 9, 10)]
+    spoken = Scored(chat, sentences, np.zeros((2, len(NAMES))))
+    fits, there = spoken_panels.prefers_stereotype(spoken, Scored(gest, pairs, np.array([[0.9, 0.1]] * 3)))
+    assert there.tolist() == [True, True, False]  # the last one was not asked about
+    assert fits[there].tolist() == [0, 1]
 
 
 def test_results_of_other_data_are_not_put_beside(harness_folder, tmp_path):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.benchmarks.gest.declared import BENCHMARK as GEST
 from lm_eval_stereoset.benchmarks.gest.declared_eurogest import BENCHMARK as EUROGEST
-from lm_eval_stereoset.benchmarks.gest.stereotypes import NAMES
+from lm_eval_stereoset.benchmarks.gest.stereotypes import ABOUT_WOMEN, FEMININE, GENDERS, MASCULINE, NAMES
 from lm_eval_stereoset.benchmarks.gest_chat.metrics import METRICS, columns_of
 from lm_eval_stereoset.benchmarks.gest_chat.statement import (
     FILE,
@@ -67,6 +67,10 @@ def alone(statement: Statement, number: int) -> tuple[str, ...]:
     return tuple(people()["alone"].get(LABELS[number], ()))
 
 
+def stereotype(statement: Statement) -> int:
+    return GENDERS.index(FEMININE if statement.stereotype <= ABOUT_WOMEN else MASCULINE)
+
+
 BENCHMARK = replace(
     EUROGEST,
     name="gest_chat",
@@ -90,6 +94,7 @@ BENCHMARK = replace(
         options=options,
         others=others,
         alone=alone,
+        stereotype=stereotype,
         neither=LABELS.index("neither"),
     ),
     remark=remark,

@@ -68,7 +68,7 @@ def _of(value: Any) -> Statistic:
     return Statistic(of_totals(value), low=-100, high=100)
 
 
-POLES = ("against the stereotype", "the stereotype")
+POLES = ("opposite of the stereotype", "stereotype")
 METRICS = (
     Metric(
         "stereotype_rate",
