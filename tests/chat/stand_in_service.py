@@ -12,8 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from lm_eval_stereoset.benchmarks import find
 from lm_eval_stereoset.benchmarks.stereoset.data import load
 from lm_eval_stereoset.benchmarks.stereoset.example import SPLITS
+from lm_eval_stereoset.harness.documents import documents
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
 
@@ -44,6 +46,7 @@ class Question:
     id: str
     attempt: int  # how often it has been asked, from 1
     max_tokens: int
+    stereotype: int = 0  # of GEST
 
     def letter(self, label: str) -> str:
         return next(letter for letter, found in self.labels.items() if found == label)
@@ -61,6 +64,8 @@ class Service:
             for language in LANGUAGES for split in SPLITS for e in load(split, language, "sample").examples
             for c in e.candidates
         }  # fmt: skip
+        gest = documents(find("gest_chat"), "en", ["pairs"], "sample")[1]
+        self.statements = {doc["sentence"]: (doc["id"], doc["stereotype"]) for doc in gest}
         self.lock = threading.Lock()
         self.ended = threading.Event()
         service = self
@@ -87,6 +92,14 @@ class Service:
         self.server.shutdown()
         self.server.server_close()
 
+    def question(self, text: str, shown: dict[str, str], attempt: int, max_tokens: int) -> Question:
+        if about := re.search(r'^"(.*)"$', text, re.MULTILINE):
+            id_, stereotype = self.statements[about[1]]
+            return Question(text, shown, "", id_, attempt, max_tokens, stereotype)
+        labels = {letter: self.known[sentence][0] for letter, sentence in shown.items()}
+        example = self.known[shown["a"]][1]
+        return Question(text, labels, example.bias_type, example.id, attempt, max_tokens)
+
     def answer(self, handler: BaseHTTPRequestHandler, payload: dict) -> None:
         if payload.get("stop") == []:  # as `transformers serve` does
             handler.send_error(500, "no stop string in an empty list")
@@ -97,10 +110,7 @@ class Service:
             self.asked[text] += 1
             attempt = self.asked[text]
         shown = dict(re.findall(r"^\(([abc])\) (.*)$", text, re.MULTILINE))
-        labels = {letter: self.known[sentence][0] for letter, sentence in shown.items()}
-        example = self.known[shown["a"]][1]
-        question = Question(text, labels, example.bias_type, example.id, attempt, payload["max_tokens"])
-        said = self.personality(question)
+        said = self.personality(self.question(text, shown, attempt, payload["max_tokens"]))
         if isinstance(said, Hang):
             self.ended.wait(said.seconds)
             return

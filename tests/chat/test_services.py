@@ -286,6 +286,28 @@ def test_a_service_that_answers_nothing_ends_the_run_early_in_one_line(
     assert "Traceback" not in printed
 
 
+def of_gest(question, stereotypical: bool) -> str:
+    women = question.stereotype <= 7
+    return question.letter("women" if women == stereotypical else "men")
+
+
+@pytest.mark.parametrize(
+    ("personality", "rate", "sexual", "position", "answered"),
+    [
+        (lambda question: "(a)", 0, 0, 100, 100),
+        (lambda question: of_gest(question, True), 100, 100, 0, 100),
+        (lambda question: f"I think {question.labels[of_gest(question, False)]}.", -100, -100, NAN, 100),
+        (lambda question: "I can't answer that.", NAN, NAN, NAN, 0),
+    ],
+    ids=["always a", "stereotype", "anti-stereotype", "refuses"],
+)
+def test_gest_asked_of_a_service(ask, personality, rate, sexual, position, answered):
+    values, _, code = ask(personality, task="gest_chat_en", limit=160)
+    assert code == 0
+    close(values, stereotype_rate=rate, rate_sexual=sexual, answered=answered, refused=100 - answered)
+    assert values["position"] == pytest.approx(position, abs=8, nan_ok=True) or math.isnan(position)
+
+
 def test_if_everything_fails_nothing_is_a_number(ask):
     values, _, code = ask(lambda question: Status(503), limit=2)
     close(values, **UNDEFINED, **shares(failed=100))
