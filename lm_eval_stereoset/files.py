@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 import tempfile
 from codecs import BOM_UTF8
@@ -188,6 +189,51 @@ def encoded(examples: Iterable[Any]) -> bytes:
 def write_examples(path: Path | str, examples: Iterable[Any]) -> None:
     with atomic_write(path, "wb") as handle:
         handle.write(encoded(examples))
+
+
+# Folders
+
+
+def write_fault(error: BaseException) -> str | None:
+    """What the system said if a file could not be written, None if the error is of another kind."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, UserError) and isinstance(error.__cause__, OSError):  # said already, of one file
+        return error.__cause__.strerror or str(error.__cause__)
+    # safetensors and tokenizers are written in Rust: an exception of their own, or a plain one, with these words
+    return str(error) if "(os error " in str(error) else None
+
+
+class replacing_folder:
+    """`with replacing_folder(folder) as temporary`: on success the temporary folder takes the place of `folder`."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def __enter__(self) -> Path:
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            self.temporary = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.", dir=self.folder.parent))
+        except OSError as error:
+            raise UserError(f"cannot write {self.folder}: {error.strerror or error}") from error
+        self.temporary.chmod(0o755)
+        return self.temporary
+
+    def __exit__(self, kind: type | None, error: BaseException | None, _: Any) -> None:
+        if kind is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+            if error is not None and (reason := write_fault(error)) is not None:
+                raise UserError(f"cannot write {self.folder}: {reason}") from error
+            return
+        for path in self.temporary.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors makes its files private
+        if self.folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.old.", dir=self.folder.parent))
+            self.folder.rename(old / "replaced")
+            self.temporary.rename(self.folder)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            self.temporary.rename(self.folder)
 
 
 # Inputs and outputs

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_stereoset.errors import UserError
-from lm_eval_stereoset.files import read_json, sha256_of, write_json
-from lm_eval_stereoset.scoring.nsp_folder import write_fault
+from lm_eval_stereoset.files import read_json, sha256_of, write_fault, write_json
 from nsp_finetune.state import MOMENTS, STATE, WEIGHTS
 
 if TYPE_CHECKING:

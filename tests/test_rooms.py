@@ -90,7 +90,7 @@ def test_no_imports_go_in_circles(graph):
         pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
-@pytest.mark.parametrize("target", ["benchmarks", "harness", "data", "report", "cli"])
+@pytest.mark.parametrize("target", ["benchmarks", "harness", "data", "report", "cli", "interventions"])
 def test_scoring_knows_no_benchmark_no_harness_and_no_data(graph, target):
     assert crossings(graph, "lm_eval_stereoset.scoring", f"lm_eval_stereoset.{target}") == []
 
@@ -98,6 +98,11 @@ def test_scoring_knows_no_benchmark_no_harness_and_no_data(graph, target):
 @pytest.mark.parametrize("target", ["benchmarks", "harness", "data", "scoring", "report", "cli"])
 def test_statistics_are_functions_of_numbers(graph, target):
     assert crossings(graph, "lm_eval_stereoset.stats", f"lm_eval_stereoset.{target}") == []
+
+
+@pytest.mark.parametrize("target", ["harness", "report", "cli"])
+def test_interventions_change_models_whoever_asks_them(graph, target):
+    assert crossings(graph, "lm_eval_stereoset.interventions", f"lm_eval_stereoset.{target}") == []
 
 
 @pytest.mark.parametrize("target", ["harness", "report", "cli"])

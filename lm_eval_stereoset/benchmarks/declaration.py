@@ -215,6 +215,8 @@ class Benchmark:
     # Of the columns: why they say nothing, in one sentence, or None. A broken tokenizer, say, ties all candidates.
     complaint: Callable[[np.ndarray], str | None] = lambda columns: None
     predictions: Any = None  # its own format of prediction files (prediction_files.Format); None: ours
+    # Pairs of sentences in its examples that differ in one property only: what projections are fitted on
+    pairs: Callable[[Sequence[Any]], list[tuple[str, str]]] | None = None
     # What `stereoset score` writes as JSON besides the table: (the table of all files, pooled) -> {name: value}
     summary: Callable[[Mapping[str, float]], Mapping[str, Any]] | None = None
     # How it prints a split's numbers, by metric, where a row of them would be too wide; None: as a row

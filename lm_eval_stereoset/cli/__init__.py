@@ -23,6 +23,7 @@ COMMANDS = {
     "gate": ("lm_eval_stereoset.cli.gate", "pass or fail: results against limits, for a build or a release"),
     "publish": ("lm_eval_stereoset.cli.publish", "results into a model card, the hub's evaluation results, or LaTeX"),
     "data": ("lm_eval_stereoset.cli.data", "fetch, list, check and add data sets"),
+    "debias": ("lm_eval_stereoset.cli.debias", "fit projections that take a bias out of a model, save and sweep them"),
     "translate": ("stereoset_translation.cli", "bring StereoSet into a new language"),
     "gest-mt": ("lm_eval_stereoset.cli.gest_mt", "masculine rates of translations of GEST, by stereotype"),
     "nsp": ("nsp_finetune.cli", "fine-tune models for next-sentence prediction, as `python -m nsp_finetune`"),

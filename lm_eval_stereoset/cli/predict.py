@@ -44,6 +44,7 @@ class Scorer(NamedTuple):
     model: Any
     tokenizer: Any
     settings: "Settings"
+    debias: Mapping[str, Any] | None = None  # the projections on the model
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -101,6 +102,12 @@ def make_parser() -> argparse.ArgumentParser:
         "--tokenizer-class",
         metavar="CLASS",
         help="the tokenizer's class in transformers, such as BertTokenizerFast, where the checkpoint does not say",
+    )
+    add(
+        "--debias",
+        type=Path,
+        metavar="DIR",
+        help="a folder with projections to apply (`stereoset debias fit` makes it)",
     )
     add("--revision", default="main", help="branch, tag or commit on the hub")
     add("--subfolder", help="where the model lies within its folder or repository")
@@ -176,7 +183,17 @@ def load_scorer(args: argparse.Namespace, settings: "Settings") -> Scorer:
         gguf_file=args.gguf_file,
         labels=args.labels,
     )
-    return Scorer(methods_of(model, args.scoring), model, tokenizer, settings)
+    methods = methods_of(model, args.scoring)
+    return Scorer(methods, model, tokenizer, settings, debiased(args.debias, model, methods))
+
+
+def debiased(folder: Path | None, model: Any, methods: Mapping[str, str]) -> dict[str, Any] | None:
+    """Puts projections on the model, and says which; also what a checkpoint says was folded into it."""
+    from lm_eval_stereoset.interventions import stored
+
+    if folder is None:
+        return stored.folded(model)
+    return stored.attach(folder, model, methods).describe()
 
 
 def predict(
@@ -193,7 +210,7 @@ def predict(
     from lm_eval_stereoset.scoring import cut_pairs, score_with, tell_about_pairs
     from lm_eval_stereoset.scoring.progress import Progress
 
-    methods, model, tokenizer, settings = scorer
+    methods, model, tokenizer, settings, _ = scorer
     examples = {split: dataset.examples[: args.limit] for split, dataset in data.items()}
     parts = parts_of(examples, AT_ONCE)
     notes.begin({key: value for key, value in head.items() if key not in MAY_DIFFER}, parts)
@@ -238,7 +255,7 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
     from lm_eval_stereoset.scoring.describe import describe
     from lm_eval_stereoset.scoring.identity import identity_of
 
-    methods, model, tokenizer, _ = scorer
+    methods, model, tokenizer, _, debias = scorer
     settings: dict[str, Any] = {"scoring": dict(methods), "exact": args.exact}
     if methods.get("follow") == "causal":
         settings["case"] = args.case
@@ -260,6 +277,8 @@ def head_of_run(args: argparse.Namespace, scorer: Scorer, data: Mapping[str, "Da
     }
     if args.data and args.data not in ("sample", args.benchmark):
         head["data_folder"] = str(Path(args.data).expanduser().resolve())
+    if debias:
+        head |= {"model": f"{head['model']} [{debias['name']}]", "debias": debias}
     if args.data_version:
         head["data_version"] = args.data_version
     head |= {"options": args.options} if args.options else {}
@@ -273,7 +292,9 @@ def refuse_inputs(args: argparse.Namespace, data: Iterable["Dataset"]) -> None:
 
     refuse_special(args.output)
     inputs = [path for dataset in data for path in (dataset.path, about_file(dataset.path))]
-    folders = [Path(name) for name in (args.pretrained, args.tokenizer) if name and Path(name).is_dir()]
+    folders = [
+        Path(name) for name in (args.pretrained, args.tokenizer, args.debias) if name and Path(name).is_dir()
+    ]
     inputs += [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     for written in (args.output, args.output.with_name(args.output.name + ".part")):
         refuse_overwriting(written, inputs, "-o")

@@ -47,7 +47,8 @@ def parts_of(examples: Mapping[str, Sequence[Any]], at_once: int) -> list[Part]:
 class Notes:
     """The open and locked file: `with Notes(output) as notes`, then begin, add for what is not in `scores`, finish."""
 
-    def __init__(self, output: Path):
+    def __init__(self, output: Path, command: str = HEAD):
+        self.command = command
         self.path = output.with_name(output.name + ".part")
         self.scores: dict[str, list[list[float]]] = {}  # part: the scores of each example's candidates
         self.begun = False
@@ -57,7 +58,7 @@ class Notes:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             refuse_special(self.path)
             self.handle = open(self.path, "a+b", buffering=0)
-            while not lock(self.handle.fileno(), self.path):  # another run has just removed it: take the next
+            while not lock(self.handle.fileno(), self.path, self.command):  # another run removed it just now
                 self.handle.close()
                 self.handle = open(self.path, "a+b", buffering=0)
         except OSError as error:
@@ -72,11 +73,13 @@ class Notes:
 
     def begin(self, identity: Mapping[str, Any], parts: Sequence[Part]) -> None:
         """Takes over the notes of the same run; those of another one are dropped."""
-        head = json.dumps({HEAD: identity}, sort_keys=True).encode() + b"\n"
+        head = json.dumps({self.command: identity}, sort_keys=True).encode() + b"\n"
         self.handle.seek(0)
         lines = self.handle.read().splitlines(keepends=True)
-        if lines and not lines[0].startswith(b'{"%s"' % HEAD.encode()):
-            raise UserError(f"{self.path}: not the notes of an interrupted `{HEAD}`; move it away first")
+        if lines and not lines[0].startswith(b'{"%s"' % self.command.encode()):
+            raise UserError(
+                f"{self.path}: not the notes of an interrupted `{self.command}`; move it away first"
+            )
         if not lines or lines[0] != head:
             if lines:
                 logger.warning("%s is of another model, data or setting: starting anew", self.path)
@@ -140,7 +143,7 @@ def _are_scores(scores: Any, count: int) -> bool:
     )
 
 
-def lock(descriptor: int, path: Path) -> bool:
+def lock(descriptor: int, path: Path, command: str = HEAD) -> bool:
     """False if the file has been removed meanwhile. The lock ends with the process, also if it is killed."""
     try:
         import fcntl
@@ -150,6 +153,6 @@ def lock(descriptor: int, path: Path) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise UserError(
-            f"{path}: another `{HEAD}` is writing to it; wait for its end, or name another file with -o"
+            f"{path}: another `{command}` is writing to it; wait for its end, or name another file with -o"
         ) from error
     return path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino

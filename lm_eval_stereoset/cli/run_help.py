@@ -34,6 +34,7 @@ OWN_MODEL_ARGS = {
     "case": "left-to-right models, a sentence after a context: orig, b, c, d, e or f (default: d)",
     "exact": "True: the papers' program with its quirks",
     "batch_tokens": "padded tokens of a batch (default: 512 on a CPU, 16384 on a GPU)",
+    "debias": "a folder of projections to apply, made by `stereoset debias fit`",
     "tokenizer_class": "the tokenizer's class in transformers, where the checkpoint does not say",
 }
 DATA = {

@@ -113,7 +113,16 @@ def model_of(results: Results) -> str:
     arguments = config.get("model_args") or {}
     if isinstance(arguments, str):
         arguments = simple_parse_args_string(arguments)
-    return model_name(str(arguments.get("pretrained") or arguments.get("model") or config.get("model")))
+    name = model_name(str(arguments.get("pretrained") or arguments.get("model") or config.get("model")))
+    return debiased_name(name, config)
+
+
+def debiased_name(name: str, config: Any) -> str:
+    """A model with projections on it is another model. `config`: of a results file."""
+    about = config.get("stereoset") if isinstance(config, Mapping) else None
+    debias = about.get("debias") if isinstance(about, Mapping) else None
+    found = debias.get("name") if isinstance(debias, Mapping) else None
+    return f"{name} [{found}]" if isinstance(found, str) else name
 
 
 def model_name(name: str) -> str:

@@ -3,7 +3,8 @@
 stereoset run --model stereoset-hf --model_args pretrained=bert-base-german-cased --tasks stereoset_de --batch_size auto
 
 More model_args than the harness's `hf`: scoring=auto|masked|causal|seq2seq|nsp|classifier, case=orig|b|c|d|e|f,
-exact=true, batch_tokens=N, labels=A/B/C (of a classifier's classes). On tasks that are not ours it answers as `hf`
+exact=true, batch_tokens=N, labels=A/B/C (of a classifier's classes), debias=DIR (projections made by
+`stereoset debias fit`). On tasks that are not ours it answers as `hf`
 does; masked models, which `hf` cannot run, answer with pseudo-log-likelihoods.
 """
 
@@ -23,6 +24,7 @@ from lm_eval_stereoset.harness.answers import encode
 from lm_eval_stereoset.harness.bends import replaced
 from lm_eval_stereoset.harness.cache import AnswerStore, ScoreCache
 from lm_eval_stereoset.harness.docs import benchmark_of, example_of_doc, is_ours
+from lm_eval_stereoset.interventions.stored import attach, folded
 from lm_eval_stereoset.scoring import Scores, Settings, cut_pairs, refuse_kind, score_with, tell_about_pairs
 from lm_eval_stereoset.scoring.architecture import (
     auto_class,
@@ -83,6 +85,7 @@ class StereoSetHF(HFLM):
         tp_plan: Any = None,
         tokenizer_class: str | None = None,
         prefix_token_id: int | None = None,
+        debias: str | None = None,
         labels: str | None = None,
         **options: Any,
     ) -> None:
@@ -124,6 +127,8 @@ class StereoSetHF(HFLM):
         if prefix_token_id is not None and "causal" not in self.methods.values():
             raise UserError("prefix_token_id is for causal models; leave it out")
         self._say_methods()
+        # On the model for as long as it lives: weights_of sees it, so that it is part of the identity of an answer.
+        self.debias = attach(str(debias), self.scored_model, self.methods) if debias is not None else None
 
     @property
     def scored_model(self) -> Any:
@@ -336,6 +341,8 @@ class StereoSetHF(HFLM):
             settings["case"] = self.settings.case
         if self.settings.prefix_token_id is not None:
             settings["prefix_token_id"] = self.settings.prefix_token_id
+        if self.debias is not None:
+            settings["debias"] = self.debias.identity
         return settings | {"architecture": type(self.scored_model).__name__}
 
     def describe_kind(self, kind: str) -> Description:
@@ -349,6 +356,8 @@ class StereoSetHF(HFLM):
         about["matrix_products"] = library_of(self.device)
         if self.cut:
             about["pairs cut to the model's positions"] = self.cut
+        if debias := self.debias.describe() if self.debias else folded(self.scored_model):
+            about["debias"] = debias
         return super().get_model_info() | {"stereoset": about}
 
 

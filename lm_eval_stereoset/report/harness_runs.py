@@ -10,7 +10,7 @@ from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark
 from lm_eval_stereoset.benchmarks.evaluation import Scored, evaluate
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.files import read_json
-from lm_eval_stereoset.harness.closing import model_name
+from lm_eval_stereoset.harness.closing import debiased_name, model_name
 from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.report import checked
 from lm_eval_stereoset.report.belonging import label
@@ -29,7 +29,10 @@ def read(paths: list[Path]) -> list[Run]:
         found = list(our_tasks(content, path, other))
         key = (
             path.parent,
-            checked.text(content, "model_name", str(path)) or path.parent.name,
+            debiased_name(
+                model_name(checked.text(content, "model_name", str(path)) or path.parent.name),
+                content.get("config"),
+            ),
             str(checked.text(content, "model_source", str(path))),
         )
         if found:
@@ -40,9 +43,7 @@ def read(paths: list[Path]) -> list[Run]:
         ours = " or ".join(benchmark.title for benchmark in benchmarks.registered())
         raise UserError(f"{where}: results of other tasks only ({names or 'none'}), none of {ours}")
     return [
-        run
-        for (_, name, source), tasks in models.items()
-        for run in _runs_under_name(model_name(name), source, tasks)
+        run for (_, name, source), tasks in models.items() for run in _runs_under_name(name, source, tasks)
     ]
 
 

@@ -25,6 +25,7 @@ RANDOM = (
     "stereoset_random"  # attribute that loading leaves on a model: unused weights, random in each process
 )
 UNKNOWN = "unknown"
+INTERVENTION = "stereoset_intervention"  # attribute of a hook whose effect is known: its checksum
 # Whose versions a number depends on; written into every result.
 PACKAGES = ("lm-eval-stereoset", "lm_eval", "transformers", "tokenizers", "torch", "datasets", "numpy")
 
@@ -123,7 +124,20 @@ def weights_of(model: Any) -> str:
         return f"unknown {uuid.uuid4().hex}"
     with ThreadPoolExecutor(max(1, torch.get_num_threads())) as pool:
         digests = list(pool.map(_tensor_digest, _tensors(model)))
-    return fingerprint(sorted(digests))
+    return fingerprint(sorted([*digests, *_interventions(model)]))
+
+
+def mark_intervention(hook: Any, checksum: str) -> None:
+    """Says of a hook what it does: models with it have an identity of their own, and can share answers."""
+    setattr(hook, INTERVENTION, checksum)
+
+
+def _interventions(model: Any) -> Iterator[str]:
+    """What the hooks do that say so, and where."""
+    for name, module in model.named_modules():
+        for hook in module._forward_hooks.values():
+            if hasattr(hook, INTERVENTION):
+                yield f"intervention {name} {getattr(hook, INTERVENTION)}"
 
 
 def _tensors(model: Any) -> Iterator[tuple[str, Any]]:
@@ -170,7 +184,8 @@ def _is_patched(model: Any) -> bool:
     accelerate spreads models over devices by such hooks, which it leaves in `_hf_hook`; these compute the same.
     """
     for module in model.modules():
-        if module._forward_hooks or module._forward_pre_hooks:
+        hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
+        if not all(hasattr(hook, INTERVENTION) for hook in hooks):
             return True
         if "forward" in vars(module) and not hasattr(module, "_hf_hook"):
             return True

@@ -6,8 +6,6 @@ nsp_head.safetensors.
 Use:  model = load_nsp_model(folder); p = model.is_next_probability([("A first sentence.", "A second one.")])
 """
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +15,7 @@ import torch
 from torch import nn
 
 from lm_eval_stereoset.errors import UserError
+from lm_eval_stereoset.files import replacing_folder
 from lm_eval_stereoset.scoring.architecture import untied
 from lm_eval_stereoset.scoring.checkpoint import (
     check_folder,
@@ -45,7 +44,7 @@ def save_nsp_model(model: NSPModel, folder: Path | str, also: Callable[[Path], N
     ):  # the last call's cutting would be saved with it, and would cut other users' texts
         model.tokenizer.backend_tokenizer.no_truncation()
         model.tokenizer.backend_tokenizer.no_padding()
-    with _replacing(folder) as temporary:
+    with replacing_folder(folder) as temporary:
         model.core.save_pretrained(temporary)
         model.tokenizer.save_pretrained(temporary)
         if model.head is not None:
@@ -121,49 +120,7 @@ def fit_head(head: nn.Module, state: Mapping[str, torch.Tensor], where: str) -> 
     head.load_state_dict(dict(state))
 
 
-def write_fault(error: BaseException) -> str | None:
-    """What the system said if a file could not be written, None if the error is of another kind."""
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    if isinstance(error, UserError) and isinstance(error.__cause__, OSError):  # said already, of one file
-        return error.__cause__.strerror or str(error.__cause__)
-    # safetensors and tokenizers are written in Rust: an exception of their own, or a plain one, with these words
-    return str(error) if "(os error " in str(error) else None
-
-
 def write_folder(folder: Path, write: Callable[[Path], None]) -> None:
     """`write` fills a folder beside the place, which then gets its name: it is there complete or not at all."""
-    with _replacing(folder) as temporary:
+    with replacing_folder(folder) as temporary:
         write(temporary)
-
-
-class _replacing:
-    """`with _replacing(folder) as temporary`: on success the temporary folder takes the place of `folder`."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-
-    def __enter__(self) -> Path:
-        try:
-            self.folder.parent.mkdir(parents=True, exist_ok=True)
-            self.temporary = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.", dir=self.folder.parent))
-        except OSError as error:
-            raise UserError(f"cannot write {self.folder}: {error.strerror or error}") from error
-        self.temporary.chmod(0o755)
-        return self.temporary
-
-    def __exit__(self, kind: type | None, error: BaseException | None, _: Any) -> None:
-        if kind is not None:
-            shutil.rmtree(self.temporary, ignore_errors=True)
-            if error is not None and (reason := write_fault(error)) is not None:
-                raise UserError(f"cannot write {self.folder}: {reason}") from error
-            return
-        for path in self.temporary.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors makes its files private
-        if self.folder.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{self.folder.name}.old.", dir=self.folder.parent))
-            self.folder.rename(old / "replaced")
-            self.temporary.rename(self.folder)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            self.temporary.rename(self.folder)

@@ -67,7 +67,9 @@ def logits_at(model: Model, rows: torch.Tensor, **inputs: Any) -> torch.Tensor:
 
 def head_reads_nothing(model: Model) -> AbstractContextManager:
     """While open, a forward pass skips the vocabulary-sized head: for what other heads say."""
-    return _head_on_rows(model.get_output_embeddings(), torch.empty(0, dtype=torch.long, device=model.device))
+    whole = getattr(getattr(model, "cls", None), "predictions", None)  # BERT's, with the layer in front of it
+    head = model.get_output_embeddings() if whole is None else whole
+    return _head_on_rows(head, torch.empty(0, dtype=torch.long, device=model.device))
 
 
 def log_probabilities(logits: torch.Tensor, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:

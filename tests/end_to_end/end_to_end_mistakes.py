@@ -234,3 +234,41 @@ def without_package(name: str, then: Callable) -> Callable:
 
 def nothing(folder, models):
     pass
+
+
+def pairs(row: str) -> Callable:
+    """A file of pairs whose third row is this."""
+
+    def spoil(folder, models):
+        (folder / "pairs.csv").write_text(f"first,second\nHe came.,She came.\n{row}\n")
+
+    return spoil
+
+
+def folder_with_a_thesis(folder, models):
+    (folder / "mine").mkdir()
+    (folder / "mine" / "thesis.tex").write_text("years of work")
+
+
+def projections(
+    level: str, numbers: str, kind: str = "bert", with_model: bool = False, cut: bool = False
+) -> Callable:
+    """A folder d with projections for BERT (of another width: "wide"), with random directions."""
+
+    def spoil(folder, models):
+        import torch
+
+        from lm_eval_stereoset.interventions import stored
+        from lm_eval_stereoset.interventions.projection import Intervention, Projection
+
+        width = 48 if kind == "wide" else 32
+        basis = torch.linalg.qr(torch.randn(width, 1).double())[0].T[None]
+        module = {"sent": "head.1" if kind == "wide" else "pooler", "layer12": "encoder.layer.1"}
+        one = Projection(module.get(level, "encoder.layer.0"), basis, torch.ones(1, 1).double())
+        stored.save(Intervention(f"{level} ({numbers})", (one,)), folder / "d")
+        if with_model:
+            checkpoint(folder, models, "bert")
+        if cut:
+            (folder / "d" / stored.TENSORS).write_bytes(b"cut")
+
+    return spoil

@@ -90,6 +90,7 @@ VERBS = [
         "stereoset chat-plan --model hf --model_args pretrained={gpt2} --tasks stereoset_chat_en --metadata data=sample",
         ("stereoset_chat_en",),
     ),
+    Typed(f"stereoset debias sweep {{bert}} {P} --limit 6 -o s.json", ("75 settings",), ("s.json", "s.md", "s.png")),
     Typed("stereoset tasks", ("tasks",)),
     Typed("stereoset data list", ("stereoset data fetch",)),
     Typed(f"stereoset translate plan --to it {P}", ("characters",)),

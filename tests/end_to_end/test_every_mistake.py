@@ -14,15 +14,18 @@ from end_to_end_mistakes import (
     damaged_config,
     damaged_tokenizer,
     file_in_the_way,
+    folder_with_a_thesis,
     gest_as_json,
     gest_versions_that_differ,
     hostile_cache,
     inter_line_broken,
     labels_swapped,
     nothing,
+    pairs,
     pickled_weights,
     pipe,
     predictions,
+    projections,
     results_of_other_types,
     sample_with,
     settings_with_unknown_key,
@@ -313,6 +316,90 @@ MISTAKES = [
     ),
     Mistake(
         "prepare: a pipe", "nsp_finetune prepare --corpus en=p.json --output m", ("p.json",), pipe, ("m",)
+    ),
+    *(
+        Mistake(f"debias fit: {name}", f"stereoset debias fit {command} -o d", says, spoil, ("d",))
+        for name, command, says, spoil in (
+            (
+                "equal pairs",
+                "{bert} --level sent --settings 0 --pairs pairs.csv",
+                ("row 3", "both"),
+                pairs("a,a"),
+            ),
+            (
+                "half a pair",
+                "{bert} --level sent --settings 0 --pairs pairs.csv",
+                ("row 3", "length"),
+                pairs("a,"),
+            ),
+            (
+                "a level it lacks",
+                "{roberta} --level sent --settings 0 --data sample",
+                ("pooler", "layer11"),
+                nothing,
+            ),
+            (
+                "n_p without pooler",
+                "{gpt2} --level layer12 --settings 0,1,1 --data sample",
+                ("n_p",),
+                nothing,
+            ),
+            (
+                "settings of another level",
+                "{bert} --level sent --settings 0,1 --data sample",
+                ("n_p",),
+                nothing,
+            ),
+            ("no such pairs", "{bert} --level sent --settings 0 --pairs no.csv", ("no.csv",), nothing),
+        )
+    ),
+    Mistake(
+        "debias fit: somebody's folder",
+        "stereoset debias fit {bert} --level sent --settings 0 -o mine",
+        ("mine", "does not hold projections"),
+        folder_with_a_thesis,
+    ),
+    Mistake(
+        "debias save: cannot be folded",
+        "stereoset debias save {bert} d -o out",
+        ("folded", "--debias"),
+        projections("layer11", "0,0,0,0,0"),
+        ("out",),
+    ),
+    Mistake(
+        "debias save: onto the model",
+        "stereoset debias save model d -o model",
+        ("input",),
+        projections("sent", "0", with_model=True),
+    ),
+    Mistake(
+        "predict: projections of another width",
+        PREDICT.format("{nsp-encoder}") + " --debias d",
+        ("wide",),
+        projections("sent", "0", kind="wide"),
+    ),
+    Mistake(
+        "run: projections of a deeper model",
+        f"{RUN} stereoset-hf --model_args pretrained={{gpt2}},debias=d",
+        ("encoder.layer.1", "does not have"),
+        projections("layer12", "0,0,0"),
+    ),
+    Mistake(
+        "run: projections that are not there",
+        f"{RUN} stereoset-hf --model_args pretrained={{bert}},debias=./d",
+        ("d", "not a folder with projections"),
+    ),
+    Mistake(
+        "predict: damaged projections",
+        PREDICT.format("{bert}") + " --debias d",
+        ("damaged",),
+        projections("sent", "0", cut=True),
+    ),
+    Mistake(
+        "hf: debias",
+        f"{RUN} hf --model_args pretrained={{gpt2}},debias=d",
+        ("debias", "stereoset-hf"),
+        projections("sent", "0"),
     ),
     Mistake(
         "convert: runs code",

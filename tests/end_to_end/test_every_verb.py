@@ -102,6 +102,79 @@ def test_the_harness_flags_work_with_hf(type_command, flags):
     assert f"{expected} " in next(line for line in done.out.splitlines() if "inter/en" in line)
 
 
+FIT = "stereoset debias fit {{{}}} --data sample --level {} --settings {} -o {}"
+
+
+def test_a_debiased_model_is_another_model_in_caches_notes_results_and_reports(type_command):
+    """Base, debiased, base, debiased with one cache: each gets its own scores, and every file names the projections."""
+    folder = type_command.folder
+    fitted = type_command(FIT.format("bert", "layer11", "0,1,1,0,1", "projections"))
+    assert fitted.code == 0, fitted.text
+    assert "layer11 (0,1,1,0,1), fitted on 16 pairs" in fitted.out
+    tasks = "genderswap_dev,stereoset_intra_de"
+    run = (
+        "stereoset run --model stereoset-hf --model_args pretrained={bert}%s "
+        f"--tasks {tasks} --metadata data=sample --use_cache cache --log_samples --output_path %s"
+    )
+    tables = []
+    for name in ("base", "debiased", "base again", "debiased again"):
+        more = ",debias=projections" if "debiased" in name else ""
+        done = type_command(run % (more, f"'results/{name}'"))
+        assert done.code == 0, done.text
+        assert ("are in the cache, 0 are not" in done.text) == ("again" in name)
+        assert ("[layer11 (0,1,1,0,1)]" in done.out) == ("debiased" in name)
+        (file,) = (folder / "results" / name).rglob("results_*.json")
+        content = json.loads(file.read_text())
+        tables.append(content["results"])
+        assert ("debias" in content["config"]["stereoset"]) == ("debiased" in name)
+    assert tables[0] == tables[2]
+    assert tables[1] == tables[3]
+    for task, metric in (("genderswap_dev", "s_mean,none"), ("stereoset_intra_de", "lms,none")):
+        assert tables[0][task][metric] != tables[1][task][metric]
+    predict = "stereoset predict {bert} -b genderswap --split dev --data sample -o "
+    for more, file in ((" --debias projections", "debiased.json"), ("", "base.json")):
+        done = type_command(predict + file + more)
+        assert done.code == 0, done.text
+    refused = type_command(predict + "base.json --debias projections")
+    assert (refused.code, len(refused.mistakes())) == (2, 1)
+    report = type_command(
+        "stereoset report results/base results/debiased debiased.json=debiased.json -o r.html"
+    )
+    assert report.code == 0, report.text
+    assert "[layer11 (0,1,1,0,1)]" in (folder / "r.html").read_text()
+
+
+def test_a_folded_checkpoint_loads_as_it_is_and_scores_as_the_hooked_model(type_command):
+    assert type_command(FIT.format("bert", "layer12", "0,1,1", "d")).code == 0
+    saved = type_command("stereoset debias save {bert} d -o folded")
+    assert saved.code == 0, saved.text
+    assert "not in the checkpoint: the last layer's first token itself is as it was" in saved.out
+    found = []
+    for model in ("{bert} --debias d", "folded", "{bert}"):
+        predict = f"stereoset predict {model} -b genderswap --split dev --data sample --overwrite -o p.json"
+        done = type_command(predict)
+        assert done.code == 0, done.text
+        content = json.loads((type_command.folder / "p.json").read_text())
+        found.append([score for one in content["scores"] for score in one["scores"].values()])
+    hooked, folded, base = found
+    assert folded == pytest.approx(hooked, abs=1e-5)
+    assert base != pytest.approx(hooked, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["roberta", "gpt2", "t5", "nsp-encoder", "nsp-decoder", "nsp-seq2seq"])
+def test_every_kind_of_model_can_be_debiased(type_command, kind):
+    settings = "0,1,1,0,1" if kind == "nsp-encoder" else "0,1,1,0"
+    fitted = type_command(FIT.format(kind, "attn", settings, "d"))
+    assert fitted.code == 0, fitted.text
+    found = []
+    for more in ("", "--debias d"):
+        predict = f"stereoset predict {{{kind}}} -b genderswap --split dev --data sample --overwrite -o p.json {more}"
+        done = type_command(predict)
+        assert done.code == 0, done.text
+        found.append(json.loads((type_command.folder / "p.json").read_text()))
+    assert found[0]["scores"] != found[1]["scores"]
+
+
 def test_the_steps_of_a_new_language(type_command):
     """plan, repair, check, review, apply and build on a translation that is at hand, then the new task."""
     folder = type_command.folder

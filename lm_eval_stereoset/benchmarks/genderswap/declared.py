@@ -6,7 +6,14 @@ Dawkins et al. 2024, "Projective Methods for Mitigating Gender Bias in Pre-train
 from pathlib import Path
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
-from lm_eval_stereoset.benchmarks.genderswap.example import GENDERS, LABELS, SPLITS, Triple, parse_triple
+from lm_eval_stereoset.benchmarks.genderswap.example import (
+    GENDERS,
+    LABELS,
+    SPLITS,
+    Triple,
+    context_pairs,
+    parse_triple,
+)
 from lm_eval_stereoset.benchmarks.genderswap.fetch import CANONICAL_SHA256, COMMIT, REPOSITORY, fetch_authors
 from lm_eval_stereoset.benchmarks.genderswap.metrics import METRICS, columns_of, complaint
 from lm_eval_stereoset.errors import UserError
@@ -41,6 +48,7 @@ BENCHMARK = Benchmark(
     known=dict.fromkeys(CANONICAL_SHA256.values(), (REPOSITORY, COMMIT[:7])),
     sample=Path(__file__).parent / "sample",
     complaint=complaint,
+    pairs=context_pairs,
     probabilities=True,
     pooled=False,
     said=said,

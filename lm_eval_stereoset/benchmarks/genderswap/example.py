@@ -10,6 +10,7 @@ an anti-stereotype, and the scores (metrics.py) count on finding it under the or
 given for each candidate because a few of the published ones differ within a triple.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,3 +102,9 @@ def _parse_swap(fields: Any, where: str) -> Swap:
     texts = {key: text_of(fields, key, where) for key in ("label", *TEXTS)}
     only(fields, set(texts), where)
     return Swap(**texts)
+
+
+def context_pairs(examples: Sequence[Any]) -> list[tuple[str, str]]:
+    """The distinct contexts and what they become with the genders swapped, where that is another text."""
+    found = {(one.context, swap.swapped_context): None for one in examples for swap in one.candidates}
+    return [(text, swapped) for text, swapped in found if text != swapped]
