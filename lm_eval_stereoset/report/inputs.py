@@ -102,7 +102,7 @@ def _load_piece(piece: Argument | tuple[Argument, list[Path]], data: str | None)
     path = piece.path
     if path.suffix == ".jsonl":
         return [_samples_run(piece)]
-    content = read_json(path)
+    content = prediction_files.content_of(path)
     if results_files.is_results(content):
         return _named(harness_runs.read([path]), piece)
     if benchmark := prediction_files.benchmark_in(content):

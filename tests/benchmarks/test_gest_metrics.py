@@ -274,3 +274,21 @@ def test_every_metric_has_an_interval_around_it():
     for metric in (m for m in GEST.metrics if m.has_error and not math.isnan(values[m.name])):
         low, high = values[f"{metric.name}_low"], values[f"{metric.name}_high"]
         assert low <= values[metric.name] <= high, metric.name
+
+
+def test_published_files_are_compared_like_any_others(tmp_path, capsys):
+    """Files of bare numbers, given to `compare`: their names say model and template."""
+    folder = tmp_path / "mine" / "sentences"
+    folder.mkdir(parents=True)
+    lines = [{"id": str(k), "stereotype": 1 + k % 16, "sentence": "I sing."} for k in range(160)]
+    (folder / "en.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rng = np.random.default_rng(5)
+    for name, shift in (("one", 0.0), ("two", 0.4)):
+        scores = rng.normal(0, 0.1, 160) + [shift if line["stereotype"] > 7 else 0 for line in lines]
+        (tmp_path / f"{name}_template-1.txt").write_text("".join(f"{score}\n" for score in scores))
+    files = [str(tmp_path / f"{name}_template-1.txt") for name in ("one", "two")]
+    assert main(["compare", *files, "--data", str(folder.parent)]) == 0
+    out = capsys.readouterr().out
+    assert "GEST: two (new) against one (base)" in out
+    assert "en    template_1  g_s" in out
+    assert "<0.001*" in out
