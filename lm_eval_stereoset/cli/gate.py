@@ -135,7 +135,8 @@ def step_summary(args: argparse.Namespace) -> str | None:
 
 def notes_on(runs: Sequence["Run"]) -> list[str]:
     """What a reader should know although it decides nothing."""
-    return [
+    cautions = [caution for run in runs if (caution := run.caution)]
+    return cautions + [
         f"{run.label}: on the bundled sample, not on {run.benchmark.title}"
         for run in runs
         if any(about.get("data") == "sample" for about in run.data.values())

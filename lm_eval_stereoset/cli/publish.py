@@ -138,7 +138,8 @@ def remarks_on(runs: Sequence["Run"], partial: bool) -> list[str]:
         raise UserError(
             f"{found[0]}; readers would take it for a whole result. --partial publishes it and says so"
         )
-    return [f"NOT comparable with other results: {why}." for why in found]
+    cautions = [caution for run in runs if (caution := run.caution)]
+    return [*(f"NOT comparable with other results: {why}." for why in found), *cautions]
 
 
 def card(path: Path, runs: Sequence["Run"], name: str, remarks: Sequence[str]) -> Output:

@@ -77,6 +77,13 @@ class Run:
         """What the candidates of a split, or of all splits, were compared by."""
         return self.said_of(view, self.quantities) or self.said_of(view, self.scorers)
 
+    @property
+    def caution(self) -> str | None:
+        """What the benchmark says must be said beside these numbers."""
+        view = next((view for view in self.benchmark.views if view in self.table), None)
+        found = self.benchmark.remark(self.table[view].get(OVERALL, {})) if view else None
+        return f"{self.label}: {found}." if found else None
+
     def value(self, split: str, group: str, metric: str) -> float:
         """NaN where the input has no such number."""
         return self.table.get(split, {}).get(group, {}).get(metric, float("nan"))

@@ -19,6 +19,7 @@ class Notice:
 def notices(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> list[Notice]:
     """`runs`: of one benchmark."""
     found = [*_sample(runs), *_partial(runs), *_unlike_data(runs), *_unlike_normalisers(runs)]
+    found += [Notice("warning", caution) for run in runs if (caution := run.caution)]
     found += [notice for run in runs[:1] for notice in extras_of(run.benchmark).notices(runs)]
     found += [Notice("note", f"{run.label}: {note}.") for run in runs for note in run.notes]
     found += [*_missing_splits(runs), *_left_out(comparisons)]

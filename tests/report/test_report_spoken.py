@@ -14,6 +14,8 @@ from lm_eval_stereoset.benchmarks.gest.pair import Pair
 from lm_eval_stereoset.benchmarks.gest_chat.statement import Statement
 from lm_eval_stereoset.chat.tally import NAMES
 from lm_eval_stereoset.cli.compare import main as compare
+from lm_eval_stereoset.cli.gate import main as gate
+from lm_eval_stereoset.cli.publish import main as publish
 from lm_eval_stereoset.cli.report import main
 from lm_eval_stereoset.errors import UserError
 from lm_eval_stereoset.report import spoken as spoken_panels
@@ -118,6 +120,18 @@ def test_in_gest_the_stereotype_of_a_sentence_about_women_is_the_feminine_text()
     fits, there = spoken_panels.prefers_stereotype(spoken, Scored(gest, pairs, np.array([[0.9, 0.1]] * 3)))
     assert there.tolist() == [True, True, False]  # the last one was not asked about
     assert fits[there].tolist() == [0, 1]
+
+
+def test_what_must_be_said_beside_the_numbers_is_said_wherever_they_go(page, capsys):
+    """A gate that passes, or a model card, must not hide that most answers were no answers."""
+    notices = [notice["text"] for notice in page_data(page, "stereoset_chat")["notices"]]
+    assert any("org/model-b, en: only 0.0 % of the answers name one" in text for text in notices)
+    assert any("org/model-a, en: only 75.0 % of the answers name one" in text for text in notices)
+    folder = str(page.parent / "org__model-b")
+    assert publish([folder, "--partial"]) == 0
+    assert "only 0.0 % of the answers name one" in capsys.readouterr().out
+    gate([folder, "--limit", "ss within 10 of 50"])
+    assert "only 0.0 % of the answers name one" in "".join(capsys.readouterr())
 
 
 def test_results_of_other_data_are_not_put_beside(harness_folder, tmp_path):
