@@ -63,6 +63,12 @@ def make_parser() -> argparse.ArgumentParser:
     sweep.add_argument(
         "--nli-limit", type=int, metavar="N", help="only N sentence pairs of the NLI test, for a try"
     )
+    sweep.add_argument(
+        "--snli", nargs="?", const="", metavar="DATA",
+        help="with --nli, also its accuracy on SNLI's test set, to see which settings cost it its skill "
+        "(DATA: 'sample' or a folder; default: the hub's)",
+    )  # fmt: skip
+    sweep.add_argument("--snli-limit", type=int, metavar="N", help="only the first N pairs of SNLI")
     _pairs(sweep)
     sweep.add_argument(
         "-o",

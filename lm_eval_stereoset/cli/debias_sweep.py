@@ -64,7 +64,9 @@ def sweep(args: argparse.Namespace) -> int:
         raise UserError(
             f"-o {args.output}: name a file that ends in .json; .md, .png and .svg are written beside it"
         )
-    for limit in ("limit", "nli_limit"):
+    if args.snli is not None and args.nli is None:
+        raise UserError("--snli is of the NLI model: name it with --nli")
+    for limit in ("limit", "nli_limit", "snli_limit"):
         if getattr(args, limit) is not None and getattr(args, limit) < 1:
             raise UserError(
                 f"--{limit.replace('_', '-')} {getattr(args, limit)}: must be a number of examples"
@@ -132,7 +134,17 @@ def tasks_of(args: argparse.Namespace, pairs: Sequence[tuple[str, str]]) -> list
                 "take an NLI model of the same architecture"
             )
         tasks.append(found)
+        if args.snli is not None:
+            tasks.append(of_the_same_model(found, find("snli"), args.snli or None, args.snli_limit))
     return tasks
+
+
+def of_the_same_model(task: Task, benchmark: "Benchmark", source: str | None, limit: int | None) -> Task:
+    """Another benchmark for the subject of a task."""
+    from lm_eval_stereoset.data import store
+
+    data = store.load(benchmark, "test", "en", source)
+    return Task(benchmark, data.describe(), data.examples[:limit], task.subject, task.identity)
 
 
 def _task(
@@ -257,6 +269,7 @@ def metrics_of(task: Task, scores: Sequence[Sequence[float]]) -> dict[str, float
     found = {}
     for metric in benchmark.main:
         name = NAMES.get(metric.name, metric.name)
+        name = f"snli_{name}" if benchmark.name == "snli" else name  # the NLI test has an accuracy, too
         found[name] = observed(metric.statistic.value, sums)
         found[f"{name}_stderr"] = draws.standard_error(metric.name)
     return found
