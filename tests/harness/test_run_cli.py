@@ -191,7 +191,7 @@ def test_own_data_become_a_task_with_one_command(run, tiny_models, tmp_path, exa
         (["--model", "dummy", "--tasks", "stereoset_de", "--log_samples"], "Specify --output_path"),
         (
             ["--model", "dummy", "--tasks", "stereoset_de", "--metadata", "dta=sample"],
-            "--metadata dta=…: unknown to these tasks, which take data and orders only (data=sample, or data=FOLDER",
+            "--metadata dta=…: unknown to these tasks, which take data, orders",
         ),
         (
             ["--model", "hf", "--model_args", "pretrained=x,scorring=causal", "--tasks", "stereoset_de"],
