@@ -26,11 +26,12 @@ FLAGS = (
 )
 SECTIONS = {
     "overview": "overview",
-    "scatter": "lms_ss",
-    "biastypes": "bias_types",
-    "targets": "targets",
+    "lms_ss": "lms_ss",
+    "groups": "bias_types",
+    "heat": "targets",
     "ranking": "ranking",
 }
+GEST_SECTIONS = {"by_stereotype": "gest_stereotypes", "ranks": "gest_ranks"}
 
 
 def stereoset(*arguments: str, data: Path) -> None:
@@ -53,6 +54,21 @@ def make_reports(folder: Path) -> tuple[Path, Path]:
         )  # fmt: skip
     stereoset("report", str(folder / "results"), "-o", str(sentences), data=data)
     return numbers, sentences
+
+
+def make_gest_report(folder: Path) -> Path:
+    """The five masked models of GEST's paper."""
+    data, gest, page = folder / "data", SHARED / "upstream" / "gest", folder / "gest.html"
+    stereoset("data", "fetch", "gest", "--from", str(gest), data=data)
+    predictions = str(gest / "data" / "predictions" / "english_mlm")
+    stereoset("report", predictions, "-o", str(page), "--no-examples", "--data", "1.0", data=data)
+    return page
+
+
+def save_gest(browser, path: Path) -> None:
+    page = open_page(browser, path, 1180, "light")
+    for section, name in GEST_SECTIONS.items():
+        save(page.locator(f"#gest-{section}").screenshot(), name)
 
 
 def save(content: bytes, name: str, height: int | None = None) -> None:
@@ -83,15 +99,18 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS.split())
         page = open_page(browser, numbers, 1180, "light")
         for section, name in SECTIONS.items():
-            save(page.locator(f"#{section}").screenshot(), name)
-        save(open_page(browser, numbers, 1180, "dark").locator("#scatter").screenshot(), "lms_ss_dark")
+            save(page.locator(f"#stereoset-{section}").screenshot(), name)
+        save(
+            open_page(browser, numbers, 1180, "dark").locator("#stereoset-lms_ss").screenshot(), "lms_ss_dark"
+        )
         page = open_page(browser, numbers, 390, "dark")
         save(page.screenshot(), "narrow_dark")
         page = open_page(browser, sentences, 1180, "light")
-        page.click("#show-examples")
+        page.click("#stereoset-show-examples")
         page.wait_for_selector("article.example")
         page.locator("article.example button").first.click()
-        save(page.locator("#examples").screenshot(), "examples", height=1250)
+        save(page.locator("#stereoset-examples").screenshot(), "examples", height=1250)
+        save_gest(browser, make_gest_report(Path(folder)))
         browser.close()
 
 

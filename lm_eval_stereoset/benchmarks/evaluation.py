@@ -56,12 +56,14 @@ def pool(parts: Mapping[str, Scored]) -> Scored:
 
 
 def evaluate(parts: Mapping[str, Scored]) -> Table:
-    table = {split: evaluate_groups(scored) for split, scored in parts.items()}
+    return {split: evaluate_groups(scored) for split, scored in parts.items()} | pooled_table(parts)
+
+
+def pooled_table(parts: Mapping[str, Scored]) -> Table:
+    """All splits together, where there are several."""
     benchmark = next(iter(parts.values())).benchmark
     pooled = {split: parts[split] for split in parts if split in benchmark.pooled_splits}
-    if len(pooled) > 1 and benchmark.pools:
-        table[OVERALL] = evaluate_groups(pool(pooled))
-    return table
+    return {OVERALL: evaluate_groups(pool(pooled))} if len(pooled) > 1 and benchmark.pools else {}
 
 
 def evaluate_groups(scored: Scored) -> dict[str, dict[str, float]]:

@@ -87,11 +87,10 @@ def with_completers(parser: argparse.ArgumentParser) -> None:
 def completers() -> dict[str, Completer]:
     """{option, or name of a positional argument: what may stand there}."""
     from lm_eval_stereoset.cli import run_help
-    from lm_eval_stereoset.harness.paths import installed_names
 
     model_args = [f"{name}=" for name in (*run_help.COMMON_MODEL_ARGS, *run_help.OWN_MODEL_ARGS)]
     return {
-        "--tasks": one_of(installed_names, separated=True),
+        "--tasks": one_of(task_names, separated=True),
         "--language": one_of(languages),
         "--languages": one_of(languages),
         "--model": one_of(lambda: list(run_help.MODEL_TYPES)),
@@ -119,6 +118,15 @@ def benchmark_names() -> list[str]:
     from lm_eval_stereoset import benchmarks
 
     return [benchmark.name for benchmark in benchmarks.with_own_data()]
+
+
+def task_names() -> list[str]:
+    """Those of added languages, too, whose task files are written only when something runs."""
+    from lm_eval_stereoset.harness.paths import installed_names
+    from lm_eval_stereoset.harness.yaml_tasks import all_own_files
+
+    own = {path.stem for path in all_own_files() if path.suffix == ".yaml" and not path.stem.startswith("_")}
+    return sorted({*installed_names(), *own})
 
 
 def languages() -> list[str]:

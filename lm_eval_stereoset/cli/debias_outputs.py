@@ -125,15 +125,16 @@ def _panel(axes: Any, rows: Sequence[Row], other: str) -> None:
         here = [row for row in rows if level_of(row) == level]
         if not here:
             continue
-        title = TITLES[level] if other == "D" else None
+        title: str | None = TITLES[level] if other == "D" else None  # in the legend once
         for able, face in ((True, shade), (False, "white")):
             points = [row for row in here if viable(row, rows) == able]
             if points:
                 axes.scatter(
                     [row["S"] for row in points], [row[other] for row in points], s=60 if level == BASE else 22,
                     marker="*" if level == BASE else "o", facecolor=face, edgecolor=shade, linewidth=0.8,
-                    label=title if able else None, zorder=3,
+                    label=title, zorder=3,
                 )  # fmt: skip
+                title = None
     if other == "D":
         front = [row for row in rows if row["pareto"]]
         front = sorted(front, key=bias)

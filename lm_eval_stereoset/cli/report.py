@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 EPILOG = """\
 RESULTS can be, in any mixture:
   a folder of the harness (--output_path, best with --log_samples), or one results_*.json in it
-  a file of predictions (`stereoset predict`, or a published format), or a folder of them
-  JSON from `stereoset score --output`
+  a file of predictions (`stereoset predict`, or a published format), or a folder of them; files of one model that
+  hold different splits, such as GEST's templates, are taken together
+  JSON from `stereoset score --output` or `stereoset gest-mt score --output`
 The model's name and language are read from the results or the file name. To give them yourself:
   NAME=PATH  or  NAME:LANGUAGE=PATH
 
@@ -108,10 +109,10 @@ def _write(
 
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Before anything is read: no output may take the place of an input, nor of another output."""
-    from lm_eval_stereoset import benchmarks
     from lm_eval_stereoset.errors import UserError
     from lm_eval_stereoset.files import refuse_overwriting
     from lm_eval_stereoset.report import inputs, tables
+    from lm_eval_stereoset.report.extras import reported_benchmarks
 
     if os.path.isdir(arguments.output):
         raise UserError(f"-o {arguments.output}: is a folder; give the page's file, such as report.html")
@@ -126,7 +127,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     for flag, (folder, names_of) in names.items():
         outputs[flag] = [
             tables.folder_of(Path(folder), benchmark) / name
-            for benchmark in benchmarks.registered()
+            for benchmark in reported_benchmarks()
             for name in names_of(benchmark)
         ]
         if os.path.exists(folder) and not os.path.isdir(folder):

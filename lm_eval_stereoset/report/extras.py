@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import Benchmark
 from lm_eval_stereoset.report.model_run import Run
 
@@ -42,8 +43,8 @@ class Cells:
 class Panel:
     """A part of the page with a heading of its own, drawn in one of three ways.
 
-    script   a file of JavaScript that calls  panels.set("BENCHMARK/NAME", (section, body) => …)  with the helpers of
-             assets/core.js at hand; `picture`, if given, too, is what --figures writes
+    script   a file of JavaScript that calls  panels.set("BENCHMARK/NAME", (section, body, panel) => …)  with the helpers
+             of assets/core.js at hand; `picture`, if given, too, is what --figures writes
     picture  a figure of matplotlib, in the page and as a file of --figures
     table    numbers that are not in the declaration, such as those of single clusters
     """
@@ -55,6 +56,7 @@ class Panel:
     picture: Picture | None = None
     table: Callable[["Study", str], Cells | None] | None = None
     text: str = ""
+    facts: Callable[["Study"], Any] | None = None  # as JSON, for a script that draws more than metrics
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,27 @@ class Published:
     beside: Callable[[Sequence[Run], Mapping[str, str]], list[Beside]]
 
 
+@dataclass(frozen=True)
+class Reported:
+    """The numbers of one file, by metric."""
+
+    model: str | None  # None: its name says it
+    language: str
+    values: Mapping[str, float]
+    data: Sequence[Mapping[str, Any]] = ()
+    quantity: str | None = None  # what the numbers are of, and how they came about
+
+
+@dataclass(frozen=True)
+class OtherFiles:
+    """JSON files of numbers alone, from another command than `stereoset score`, that a benchmark can show, too."""
+
+    benchmark: Benchmark  # declares their metrics; without data, tasks and examples of its own
+    key: bytes  # what such a file begins with, among the files of a folder
+    recognises: Callable[[Any], bool]
+    read: Callable[[dict[str, Any], str], Reported]  # (content, where)
+
+
 def best_is_shared(scores: np.ndarray) -> np.ndarray:
     """Examples in which several candidates have the highest score."""
     return (scores == scores.max(axis=1, keepdims=True)).sum(axis=1) > 1
@@ -139,8 +162,10 @@ class Extras:
     # Of a group's values and standard errors: better intervals than two standard errors, {metric: (low, high)}
     intervals: Callable[[Mapping[str, float]], Mapping[str, tuple[float, float]]] = lambda values: {}
     panels: tuple[Panel, ...] = ()
+    in_panels: tuple[str, ...] = ()  # metrics that the panels show, so that the overview need not
     layouts: tuple[Layout, ...] = ()  # without any, a table of the main metrics for each split
     published: Published | None = None
+    others: tuple[OtherFiles, ...] = ()
 
 
 _NONE = Extras()
@@ -148,3 +173,12 @@ _NONE = Extras()
 
 def extras_of(benchmark: Benchmark) -> Extras:
     return benchmark.report() if benchmark.report else _NONE
+
+
+def other_files() -> list[OtherFiles]:
+    return [other for benchmark in benchmarks.registered() for other in extras_of(benchmark).others]
+
+
+def reported_benchmarks() -> tuple[Benchmark, ...]:
+    """The registered ones, and those whose numbers only files have."""
+    return (*benchmarks.registered(), *(other.benchmark for other in other_files()))

@@ -1,5 +1,6 @@
 """From the arguments of the command to Runs: folders of the harness, prediction files, scores, samples."""
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -9,7 +10,7 @@ from typing import Any
 from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks import prediction_files
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark
-from lm_eval_stereoset.benchmarks.evaluation import evaluate
+from lm_eval_stereoset.benchmarks.evaluation import evaluate, pooled_table
 from lm_eval_stereoset.benchmarks.prediction_files import FileName
 from lm_eval_stereoset.data import store
 from lm_eval_stereoset.errors import UserError
@@ -19,6 +20,7 @@ from lm_eval_stereoset.harness.docs import FIRST_BENCHMARK
 from lm_eval_stereoset.harness.samples import read_samples
 from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.report import checked, harness_runs, results_files
+from lm_eval_stereoset.report.extras import OtherFiles, other_files
 from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.names import Argument, parse_argument, parse_file_name, tell_apart
 
@@ -30,7 +32,7 @@ def load(
 ) -> list[Run]:
     """All runs of all arguments, each with a model's name that is unique in its benchmark and language."""
     pieces = [piece for text in arguments for piece in _pieces(parse_argument(text))]
-    runs = [run for piece in progress(pieces) for run in _load_piece(piece, data)]
+    runs = _joined([run for piece in progress(pieces) for run in _load_piece(piece, data)])
     tell_apart(runs)
     return runs
 
@@ -68,9 +70,22 @@ def _find_predictions(folder: Path) -> list[Path]:
     starts = [f'"{key}"'.encode() for key in keys]
     found = sorted(path for path in folder.glob("*.json") if os.path.isfile(path))
     likely = [
-        path for path in found if any(start in results_files.first_bytes(path, 200) for start in starts)
+        path
+        for path in found
+        if any(start in results_files.first_bytes(path, 200) for start in starts) or _is_other(path)
     ]
-    return [path for path in likely if not _is_about(path)]
+    named = [
+        one.parse_name for one in formats if one.parse_text
+    ]  # files of text say by their name what they are
+    texts = sorted(path for path in folder.glob("*.txt") if any(parse(path.stem) for parse in named))
+    return [*(path for path in likely if not _is_about(path)), *filter(os.path.isfile, texts)]
+
+
+def _is_other(path: Path) -> bool:
+    """Files of another command's numbers: opened only if they begin like one."""
+    start = results_files.first_bytes(path, 40).lstrip(b"{ \r\n\t")
+    likely = [other for other in other_files() if start.startswith(other.key)]
+    return bool(likely) and any(other.recognises(read_json(path)) for other in likely)
 
 
 def _is_about(path: Path) -> bool:
@@ -105,6 +120,9 @@ def _load_piece(piece: Argument | tuple[Argument, list[Path]], data: str | None)
     content = prediction_files.content_of(path)
     if results_files.is_results(content):
         return _named(harness_runs.read([path]), piece)
+    for other in other_files():
+        if other.recognises(content):
+            return [_reported_run(piece, other, content)]
     if benchmark := prediction_files.benchmark_in(content):
         return [_predictions_run(piece, benchmark, content, data)]
     note = store.about_file(path)  # which `stereoset score` writes beside a table
@@ -145,6 +163,7 @@ def _predictions_run(argument: Argument, benchmark: Benchmark, content: Any, dat
     run = Run(benchmark, argument.name or named, language, str(path), evaluate(found.parts), found.parts)
     run.variant = None if argument.name or head else name.variant
     run.scoring = None if head else name.variant
+    run.from_predictions, run.identity = True, head.get("identity")
     if not head and name.language in LANGUAGES and name.language != language:
         # Ids are the same in all languages, so the scores would come out all the same.
         run.notes.append(f"the file's name says {name.language}, it was given as {language}")
@@ -157,6 +176,46 @@ def _predictions_run(argument: Argument, benchmark: Benchmark, content: Any, dat
     for split in found.parts:
         _remember(run, split, prediction_files.scoring_of(head, split))
     return run
+
+
+def _joined(runs: Sequence[Run]) -> list[Run]:
+    """Prediction files that each hold other splits of one model in one language are one result."""
+    groups: dict[tuple[str, ...], list[Run]] = {}
+    for place, run in enumerate(runs):
+        apart = "" if run.from_predictions else f"alone {place}"
+        key = (run.benchmark.name, run.model, run.language, str(run.variant), json.dumps(run.identity), apart)
+        groups.setdefault(key, []).append(run)
+    return [one for group in groups.values() for one in _together(group)]
+
+
+def _together(group: list[Run]) -> list[Run]:
+    splits = [split for run in group for split in run.parts or {}]
+    if len(group) == 1 or len(set(splits)) < len(
+        splits
+    ):  # the latter are told apart, or refused, as they are
+        return group
+    first, *others = group
+    parts = {split: scored for run in group for split, scored in (run.parts or {}).items()}
+    table = {split: groups for run in group for split, groups in run.table.items()}
+    first.parts = {split: parts[split] for split in first.benchmark.splits if split in parts}
+    first.table = {split: table[split] for split in first.parts} | pooled_table(first.parts)
+    for run in others:
+        for known in ("scorers", "normalisers", "quantities", "data", "complete"):
+            getattr(first, known).update(getattr(run, known))
+        first.unlike_data += run.unlike_data
+        first.notes += [note for note in run.notes if note not in first.notes]
+    return [first]
+
+
+def _reported_run(argument: Argument, other: OtherFiles, content: dict[str, Any]) -> Run:
+    path, benchmark = argument.path, other.benchmark
+    found = other.read(content, str(path))
+    (split,) = benchmark.splits
+    table = checked.table(benchmark, {split: {OVERALL: dict(found.values)}}, str(path))
+    named = parse_file_name(path, benchmark).model
+    run = Run(benchmark, argument.name or found.model or named, found.language, str(path), table)
+    run.quantities = {split: found.quantity} if found.quantity else {}
+    return _named([run], argument)[0]
 
 
 def _of_parts(name: FileName, parts: Iterable[str]) -> dict[str, str]:

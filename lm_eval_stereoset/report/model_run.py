@@ -49,6 +49,8 @@ class Run:
     data: dict[str, dict[str, Any]] = field(default_factory=dict)  # split: provenance
     complete: dict[str, int] = field(default_factory=dict)  # split: examples in the whole data
     unlike_data: list[str] = field(default_factory=list)  # scored with other data than they were made from
+    from_predictions: bool = False
+    identity: Any = None  # of the model, where its prediction file says it
     notes: list[str] = field(default_factory=list)  # shown to the reader, in plain words
 
     def __post_init__(self) -> None:

@@ -49,12 +49,11 @@ def write_page(
 
 def scripts_of(studies: Sequence[Study]) -> str:
     """All scripts in one scope of their own; a benchmark's in one more each, so that names cannot collide."""
-    own = [
-        f"{{\n{panel.script.read_text('utf-8')}}}\n"
-        for study in studies
-        for panel in extras_of(study.benchmark).panels
-        if panel.script
-    ]
+    panels = (panel for study in studies for panel in extras_of(study.benchmark).panels)
+    files = dict.fromkeys(
+        panel.script for panel in panels if panel.script
+    )  # some draw for several benchmarks
+    own = [f"{{\n{file.read_text('utf-8')}}}\n" for file in files]
     parts = "".join([*map(_asset, HELPERS), *own, *map(_asset, PARTS)])
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 

@@ -50,10 +50,13 @@ def _declared(benchmark: Benchmark) -> dict[str, Any]:
         if benchmark.words
         else "the candidate with the highest score",
         "severalSplits": len(benchmark.splits) > 1,
+        "pooled": benchmark.pooled_splits,
         "groups": (OVERALL, *benchmark.groups),
         "groupName": benchmark.group,
         "clusterName": benchmark.cluster,
-        "metrics": [_metric(metric) for metric in benchmark.metrics],
+        "metrics": [
+            _metric(metric) | {"inPanel": metric.name in extras.in_panels} for metric in benchmark.metrics
+        ],
         "rankedBy": benchmark.ranking.name,
         "intro": extras.intro or benchmark.legend,
         "method": extras.method,
@@ -151,7 +154,7 @@ def _beside(b: Beside, place: dict[int, int]) -> dict[str, Any]:
 def panel_content(study: Study, panel: Panel) -> dict[str, Any]:
     """What the page draws a panel from; a script draws from everything else that is here."""
     shown: dict[str, Any] = {"name": panel.name, "link": panel.link, "title": panel.title, "text": panel.text}
-    shown |= {"script": panel.script is not None}
+    shown |= {"script": panel.script is not None, "facts": panel.facts(study) if panel.facts else None}
     if panel.table:
         shown["tables"] = {split: _cells(panel.table(study, split)) for split in study.splits()}
     elif panel.picture and not panel.script:

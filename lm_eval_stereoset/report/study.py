@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lm_eval_stereoset import benchmarks
 from lm_eval_stereoset.benchmarks.declaration import OVERALL, Benchmark, Metric
 from lm_eval_stereoset.benchmarks.evaluation import Scored, pool
 from lm_eval_stereoset.languages import LANGUAGES
 from lm_eval_stereoset.report.comparisons import Comparison, compare_all
+from lm_eval_stereoset.report.extras import reported_benchmarks
 from lm_eval_stereoset.report.model_run import Run
 from lm_eval_stereoset.report.notices import Notice, notices
 from lm_eval_stereoset.stats.bootstrap import cluster_sums
@@ -95,8 +95,8 @@ def build(runs: Sequence[Run], progress: Callable[..., Iterable] = list) -> list
     models = list(dict.fromkeys(run.model for run in runs))
     ordered = sorted(runs, key=lambda run: (models.index(run.model), languages.index(run.language)))
     studies = []
-    for name in benchmarks.names():
-        if chosen := [run for run in ordered if run.benchmark.name == name]:
+    for benchmark in reported_benchmarks():
+        if chosen := [run for run in ordered if run.benchmark.name == benchmark.name]:
             comparisons = compare_all(chosen, progress)
             told = notices(chosen, comparisons)
             beside = _likelihoods(chosen[0].benchmark, ordered)

@@ -54,7 +54,9 @@ class Grid:
 
     @property
     def best(self) -> str:
-        """What bold means: the nearest to an ideal in the middle, else the highest or lowest."""
+        """What bold means: the nearest to an ideal in the middle, else the highest or lowest; without one, nothing."""
+        if all(self.benchmark.metric(name).ideal is None for name in self.layout.metrics):
+            return ""
         metrics = {heading: self.benchmark.metric(names[0]) for heading, names in self.layout.columns}
         nearest = [
             f", for {heading} the one nearest to {m.ideal:g}" for heading, m in metrics.items() if m.middle
@@ -163,7 +165,8 @@ def _cells(grid: Grid, model: str, show: Callable[[Entry], str], missing: str) -
 def _interval(grid: Grid, entry: Entry) -> str:
     if not grid.intervals or math.isnan(entry.low):
         return ""
-    return f"[{entry.low:.{entry.digits - 1}f}, {entry.high:.{entry.digits - 1}f}]"
+    digits = max(0, entry.digits - 1)
+    return f"[{entry.low:.{digits}f}, {entry.high:.{digits}f}]"
 
 
 def _latex(grid: Grid) -> str:
@@ -196,7 +199,7 @@ def _latex(grid: Grid) -> str:
     lines += [
         "    \\bottomrule",
         "  \\end{tabular}}",
-        f"  \\caption{{{latex_cell(grid.caption)}. {latex_cell(grid.best)}}}",
+        f"  \\caption{{{latex_cell(f'{grid.caption}. {grid.best}'.rstrip())}}}",
         f"  \\label{{{grid.layout.label}}}",
         "\\end{table*}",
     ]
@@ -213,7 +216,7 @@ def _markdown(grid: Grid) -> str:
     rows = ["| " + " | ".join(head) + " |", "|---" + "|--:" * (len(head) - 1) + "|"]
     for model in grid.models:
         rows.append("| " + " | ".join([markdown_cell(model), *_cells(grid, model, show, "–")]) + " |")
-    return f"{grid.heading} {grid.best}\n\n" + "\n".join(rows) + "\n"
+    return f"{grid.heading} {grid.best}".rstrip() + "\n\n" + "\n".join(rows) + "\n"
 
 
 def _csv(grid: Grid) -> str:

@@ -91,9 +91,16 @@ def times_drawn(count: int, draws: int, seed: int) -> np.ndarray:
 
 def times_within(strata: np.ndarray, draws: int, seed: int) -> np.ndarray:
     """As times_drawn, within each stratum."""
-    times = np.empty((draws, len(strata)))
-    for number, stratum in enumerate(np.unique(strata)):
-        members = np.flatnonzero(strata == stratum)
+    return _times_within(tuple(strata.tolist()), draws, seed)
+
+
+# As above; 100 MB for thousands of clusters, so only the last ones are kept.
+@lru_cache(maxsize=2)
+def _times_within(strata: tuple[int, ...], draws: int, seed: int) -> np.ndarray:
+    of = np.array(strata)
+    times = np.empty((draws, len(of)))
+    for number, stratum in enumerate(np.unique(of)):
+        members = np.flatnonzero(of == stratum)
         times[:, members] = times_drawn(len(members), draws, seed + number)
     return times
 

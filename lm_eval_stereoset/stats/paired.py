@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from lm_eval_stereoset.stats.bootstrap import SEED, percentiles, standard_error_of, times_drawn, times_within
-from lm_eval_stereoset.stats.statistic import Statistic, contributions
+from lm_eval_stereoset.stats.statistic import Function, Statistic, contributions
 
 PERMUTATIONS = 20_000  # smallest p value 5e-5: significant even as one of a thousand comparisons
 EXACT_UP_TO = 14  # clusters; 2**14 swaps are fewer than PERMUTATIONS, so all of them are tried
@@ -137,7 +137,7 @@ def permutation_p_values(
     extreme, tried = np.zeros(columns.shape[1]), 0
     for swaps in [_all_swaps(count)] if exact else _random_swaps(count, permutations, seed):
         # The tolerance only absorbs rounding: a permutation as extreme as the data must count.
-        extreme += (np.abs((1 - 2 * swaps) @ columns) >= np.abs(observed) - 1e-9).sum(axis=0)
+        extreme += (np.abs(observed - 2 * (swaps @ columns)) >= np.abs(observed) - 1e-9).sum(axis=0)
         tried += len(swaps)
     p = extreme / tried if exact else (extreme + 1) / (tried + 1)
     result, start = {}, 0
@@ -166,9 +166,16 @@ def branch_contributions(sums: PairedSums, statistic: Statistic) -> np.ndarray:
     apart; such a test errs in 14 % of cases.
     """
     first, second = (
-        [contributions(branch, side) for branch in statistic.smooth] for side in (sums.first, sums.second)
+        [_contributions(branch, side.shape, side.tobytes()) for branch in statistic.smooth]
+        for side in (sums.first, sums.second)
     )
     return np.array([[one - two for two in second] for one in first])
+
+
+# In a report each model meets each other one, and what its clusters contribute is the same every time.
+@lru_cache(maxsize=256)
+def _contributions(function: Function, shape: tuple[int, int], content: bytes) -> np.ndarray:
+    return contributions(function, np.frombuffer(content).reshape(shape))
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:
@@ -192,21 +199,27 @@ def _t(probability: float, clusters: int) -> float:
 
 
 def _random_swaps(count: int, permutations: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks of rows. The matrix of thousands of clusters would take half a gigabyte, so it is made anew each time."""
+    """Blocks of rows. The matrix of thousands of clusters would take half a gigabyte, so only its bits are kept."""
     if count * permutations <= KEPT:
         yield _kept_swaps(count, permutations, seed)
         return
-    rng, left = np.random.default_rng(seed), permutations
-    while left:
-        rows = min(left, max(1, BLOCK // count))
-        yield rng.integers(0, 2, size=(rows, count)).astype(float)
-        left -= rows
+    bits, rows = _kept_bits(count, permutations, seed), max(1, BLOCK // count)
+    for start in range(0, permutations, rows):
+        yield np.unpackbits(bits[start : start + rows], axis=1, count=count).astype(float)
 
 
 # The matrices depend on the number of clusters only; a report compares hundreds of pairs with the same one.
 @lru_cache(maxsize=8)
 def _kept_swaps(count: int, permutations: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2, size=(permutations, count)).astype(float)
+
+
+@lru_cache(maxsize=8)
+def _kept_bits(count: int, permutations: int, seed: int) -> np.ndarray:
+    rng, rows = np.random.default_rng(seed), max(1, BLOCK // count)
+    starts = range(0, permutations, rows)
+    blocks = (rng.integers(0, 2, size=(min(rows, permutations - start), count)) for start in starts)
+    return np.concatenate([np.packbits(block.astype(bool), axis=1) for block in blocks])
 
 
 @lru_cache(maxsize=8)

@@ -38,7 +38,7 @@ def complete(line: str, folder) -> list[str]:
         ("stereoset run --tasks stereoset_de,stereoset_inter_t", ["stereoset_de,stereoset_inter_tr"]),
         ("stereoset run --model s", ["stereoset-hf"]),
         ("stereoset run --metadata data=s", ["sample"]),
-        ("stereoset predict gpt2 --language d", ["de"]),
+        ("stereoset predict gpt2 --language de", ["de"]),
         ("stereoset data f", ["fetch"]),
         ("stereoset translate rev", ["review"]),
         ("stereoset nsp train --preset t5-d", ["t5-de"]),

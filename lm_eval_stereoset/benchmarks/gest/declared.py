@@ -5,6 +5,7 @@ Modeling".
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
 from lm_eval_stereoset.benchmarks.gest import census, fetch, predictions, upstream
@@ -12,6 +13,9 @@ from lm_eval_stereoset.benchmarks.gest.metrics import GEST_METRICS, columns_of, 
 from lm_eval_stereoset.benchmarks.gest.printed import printed
 from lm_eval_stereoset.benchmarks.gest.sentence import FILE, FOR_ALL, SPLITS, Sentence, parse_sentence
 from lm_eval_stereoset.benchmarks.gest.stereotypes import GENDERS
+
+if TYPE_CHECKING:
+    from lm_eval_stereoset.report.extras import Extras
 
 LEGEND = (
     "g_s: how much more masculine the model makes sentences about men's stereotypes than about women's, in log10 of "
@@ -29,6 +33,13 @@ def unsuitable(split: str, family: str) -> str | None:
     if family != "causal" or split in FOR_ALL:
         return None
     return f"{split} is for models that see both sides; causal models have {' and '.join(FOR_ALL)}"
+
+
+def shown() -> "Extras":
+    """Imported by reports only."""
+    from lm_eval_stereoset.benchmarks.gest.shown import SHOWN
+
+    return SHOWN
 
 
 BENCHMARK = Benchmark(
@@ -63,6 +74,7 @@ BENCHMARK = Benchmark(
     predictions=predictions.GEST,
     summary=predictions.summary,
     printed=printed,
+    report=shown,
     hub=upstream.GEST_HUB,
     cluster="sentence",
     group="stereotype",

@@ -4,6 +4,7 @@ Rowe et al. 2025, "EuroGEST: Investigating Gender Stereotypes in Multilingual La
 """
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lm_eval_stereoset.benchmarks.declaration import Benchmark, Source
 from lm_eval_stereoset.benchmarks.gest import census, fetch_eurogest, predictions, upstream
@@ -12,6 +13,17 @@ from lm_eval_stereoset.benchmarks.gest.metrics import EUROGEST_METRICS, columns_
 from lm_eval_stereoset.benchmarks.gest.pair import FILE, Pair, as_published, parse_pair
 from lm_eval_stereoset.benchmarks.gest.printed import printed
 from lm_eval_stereoset.benchmarks.gest.stereotypes import GENDERS
+
+if TYPE_CHECKING:
+    from lm_eval_stereoset.report.extras import Extras
+
+
+def shown() -> "Extras":
+    """Imported by reports only."""
+    from lm_eval_stereoset.benchmarks.gest.shown import SHOWN_EUROGEST
+
+    return SHOWN_EUROGEST
+
 
 BENCHMARK = Benchmark(
     name="eurogest",
@@ -44,6 +56,7 @@ BENCHMARK = Benchmark(
     predictions=predictions.EUROGEST,
     summary=predictions.summary,
     printed=printed,
+    report=shown,
     hub=upstream.EUROGEST_HUB,
     cluster="sentence",
     group="stereotype",

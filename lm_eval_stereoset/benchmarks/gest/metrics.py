@@ -15,8 +15,9 @@ and of all examples (i is a stereotype: 1 to 7 are about women, 8 to 16 about me
 A stereotype with fewer than ten examples has no q and no r (NaN), and without one of them there are no means either.
 """
 
+import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,13 +80,32 @@ def strata(sums: np.ndarray) -> np.ndarray:
 # Statistics: functions of `times` (how often each sentence is counted) and `sums` (see stats/statistic.py)
 
 
-def cell_means(
-    times: np.ndarray, sums: np.ndarray, column: int, numbers: Sequence[int] = NUMBERS
-) -> np.ndarray:
-    """(draws, stereotypes): the mean of a column; NaN for stereotypes with too few examples."""
-    member = (strata(sums)[:, None] == np.array(numbers)).astype(float)
-    used = member.any(axis=1)
-    member, sums, times = member[used], sums[used], times[..., used]
+class _Remembered:
+    """The means of the last (times, sums). Some fifty metrics ask for the same ones, one after the other.
+
+    Arrays are told apart by what they are, not by what is in them: nothing here changes one in place. They are not
+    kept alive, since a bootstrap's are large.
+    """
+
+    def __init__(self) -> None:
+        self.of: tuple[weakref.ref[np.ndarray], ...] = ()
+        self.means: dict[int, np.ndarray] = {}
+
+    def __call__(self, times: np.ndarray, sums: np.ndarray, column: int) -> np.ndarray:
+        """(draws, 16): the mean of a column for each stereotype; NaN for those with too few examples."""
+        asked = (times, sums)
+        if not self.of or any(kept() is not array for kept, array in zip(self.of, asked, strict=True)):
+            self.of, self.means = tuple(map(weakref.ref, asked)), {}
+        if column not in self.means:
+            self.means[column] = _cell_means(times, sums, column)
+        return self.means[column]
+
+
+cell_means = _Remembered()
+
+
+def _cell_means(times: np.ndarray, sums: np.ndarray, column: int) -> np.ndarray:
+    member = (strata(sums)[:, None] == np.array(NUMBERS)).astype(float)
     counts = times @ (member * sums[:, :1])
     totals = times @ (member * sums[:, [1 + column]])
     enough = (member * sums[:, :1]).sum(axis=0) >= FEWEST
@@ -101,7 +121,7 @@ class mean_of:  # in small letters, as functools.partial: it is used as a functi
     numbers: tuple[int, ...]
 
     def __call__(self, times: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        return cell_means(times, sums, self.column, self.numbers).mean(axis=-1)
+        return cell_means(times, sums, self.column)[..., [i - 1 for i in self.numbers]].mean(axis=-1)
 
 
 WOMEN, MEN = NUMBERS[:ABOUT_WOMEN], NUMBERS[ABOUT_WOMEN:]
@@ -163,7 +183,9 @@ Q = (
     *_by_stereotype("q", "q", SCORE, -np.inf, np.inf),
 )
 RANKS = tuple(
-    _number(f"feminine_rank_{i}", f"rank {i} {NAMES[i - 1]}", feminine_rank(i), 1, len(NAMES))
+    replace(
+        _number(f"feminine_rank_{i}", f"rank {i} {NAMES[i - 1]}", feminine_rank(i), 1, len(NAMES)), unit="#"
+    )
     for i in NUMBERS
 )
 TIES = Metric("ties", "ties", "%", None, Statistic(_share(SAME), low=0, high=100))

@@ -129,7 +129,7 @@ def _first_has(content: Any, keys: set[str]) -> bool:
 
 def _gest_name(stem: str) -> FileName | None:
     named = _PUBLISHED_NAME.fullmatch(stem)
-    return FileName(named["model"], "en", f"template {named['template']}") if named else None
+    return FileName(named["model"], "en", None) if named else None
 
 
 GEST = Format(_encode_gest, _decode_gest, _is_gest, (), _gest_name, lines_to_content)

@@ -1,7 +1,7 @@
 // Shared helpers. Texts reach the page through textContent and attributes only, never as markup.
 // A `section` is one benchmark's part of the page: what its JSON declares and holds, and what the reader has chosen.
 const report = JSON.parse(document.getElementById("report-data").textContent);
-const panels = new Map(); // "benchmark/panel": (section, body) => …; filled by the scripts of the benchmarks
+const panels = new Map(); // "benchmark/panel": (section, body, panel) => …; filled by the scripts of the benchmarks
 
 function makeSection(data) {
   const metrics = new Map(data.metrics.map((metric) => [metric.name, metric]));
@@ -10,7 +10,7 @@ function makeSection(data) {
     data, metrics, split: data.splits[0],
     main: all.filter((metric) => metric.main), // what models are compared by
     more: all.filter((metric) => !metric.main), // further results
-    shares: data.metrics.filter((metric) => !all.includes(metric)), // neither good nor bad, such as the share of ties
+    shares: data.metrics.filter((metric) => !all.includes(metric) && !metric.inPanel), // neither good nor bad, such as the share of ties
     languages: report.languages.map((language, l) => ({ ...language, l })).filter((language) => data.runs.some((run) => run.language === language.l)),
     part: (name) => document.getElementById(`${data.name}-${name}`),
     id: (name) => `${data.name}-${name}`,
@@ -50,7 +50,7 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // Numbers of a metric as its declaration has them: 59.49 %, or 0.5312.
 const shown = (metric, x) => fixed(x, metric.digits);
-const shownRange = (metric, low, high) => range(low, high, metric.digits - 1);
+const shownRange = (metric, low, high) => range(low, high, Math.max(0, metric.digits - 1));
 const withUnit = (metric) => (metric.unit ? `${metric.title}, ${metric.unit}` : metric.title);
 const distance = (metric, x) => (known(x) ? Math.abs(x - metric.ideal) : null);
 // The higher, the better; of a metric without an ideal, the larger goes first.

@@ -22,7 +22,7 @@ function startSection(section) {
   const { data } = section;
   const select = section.part("split");
   if (select) {
-    const pooled = data.splits.slice(1).join(" + ");
+    const pooled = data.splits.filter((split) => data.pooled.includes(split)).join(" + ");
     for (const name of data.splits) select.append(el("option", { value: name }, name === "overall" && pooled ? `overall (${pooled})` : name));
     select.addEventListener("change", () => { section.split = select.value; drawAll(section); });
   }

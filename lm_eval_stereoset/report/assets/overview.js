@@ -49,7 +49,7 @@ function overviewList(section, runs, metrics, group) {
         value: (run) => valuesOf(section, run, group)?.[metric.test], cell: (run) => pText(valuesOf(section, run, group)?.[metric.test]) },
     ]),
     ...shares.map((metric) => ({
-      label: capital(metric.title), num: true, value: valueOf(metric),
+      label: metric.title.includes("_") ? metric.title : capital(metric.title), num: true, value: valueOf(metric),
       cell: (run) => shown(metric, valueOf(metric)(run)) + (known(valueOf(metric)(run)) && metric.unit ? ` ${metric.unit}` : ""),
     })),
     { label: "Examples", num: true, value: (run) => valuesOf(section, run, group)?.n,

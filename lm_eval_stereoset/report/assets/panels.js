@@ -2,7 +2,7 @@
 function drawPanel(section, panel) {
   const body = clear(section.part(`${panel.name}-body`));
   const draw = panels.get(`${section.data.name}/${panel.name}`);
-  if (draw) { draw(section, body); return; }
+  if (draw) { draw(section, body, panel); return; }
   const table = panel.tables?.[section.split], picture = panel.pictures?.[section.split];
   if (table) body.append(cellTable(panel, table));
   else if (picture) body.append(el("img", { class: "picture", src: picture, alt: `${panel.title}, ${splitText(section)}` }));

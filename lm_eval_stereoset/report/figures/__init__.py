@@ -21,12 +21,9 @@ SUFFIXES = ("svg", "png")
 def plots_of(benchmark: Benchmark) -> dict[str, Picture]:
     """Those of the benchmark's own, then those that every benchmark has."""
     own = {panel.name: panel.picture for panel in extras_of(benchmark).panels if panel.picture}
-    return {
-        **own,
-        _plural(benchmark.group): by_group,
-        _plural(benchmark.cluster): heat_map,
-        "ranking": ranking,
-    }
+    grouped = {_plural(benchmark.group): by_group, _plural(benchmark.cluster): heat_map}
+    has_groups = any(metric.by_group for metric in benchmark.metrics)
+    return {**own, **(grouped if has_groups else {}), "ranking": ranking}
 
 
 def _plural(name: str) -> str:

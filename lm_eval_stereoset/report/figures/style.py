@@ -48,9 +48,11 @@ def ideal_line(axes: Any, metric: Metric) -> None:
         axes.axvline(metric.ideal, color="black", linewidth=0.9, linestyle="--", zorder=1)
 
 
-def dot(axes: Any, study: Study, run: Run, value: float, low: float, high: float, y: float) -> None:
+def dot(
+    axes: Any, study: Study, run: Run, value: float, low: float, high: float, y: float, size: float = 5
+) -> None:
     shade, cycle = colour(study, run), cycle_of(study, run)
     if not math.isnan(low):
         axes.plot([low, high], [y, y], color=shade, linewidth=2, alpha=0.6, solid_capstyle="round", zorder=2)
-    axes.plot([value], [y], marker="s" if cycle == 1 else "o", markersize=5, color=shade, zorder=3,
+    axes.plot([value], [y], marker="s" if cycle == 1 else "o", markersize=size, color=shade, zorder=3,
               markerfacecolor="white" if cycle == 2 else shade)  # fmt: skip
