@@ -90,10 +90,17 @@ def main(argv: Sequence[str]) -> int:
 
 def one_model(argument: str, data: str | None, benchmark: str | None) -> list["Run"]:
     """The runs of an argument, which must be of a single model."""
+    from lm_eval_stereoset import benchmarks
     from lm_eval_stereoset.errors import UserError
     from lm_eval_stereoset.report import inputs
 
     runs = inputs.load([argument], data)
+    for run in runs:
+        if run.benchmark.name not in benchmarks.names():
+            raise UserError(
+                f"{argument}: holds numbers of {run.benchmark.title} but no answers that could be compared one by one; "
+                "`stereoset report` shows them side by side"
+            )
     if benchmark:
         from lm_eval_stereoset.benchmarks import find
 

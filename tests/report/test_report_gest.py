@@ -223,3 +223,11 @@ def test_a_broken_file_of_rates_is_one_line(tmp_path, changes, said):
     path = rates_file(tmp_path, "one", "sk", 0.5, changes)
     with pytest.raises(UserError, match=f"{path}: .*{said}"):
         inputs.load([str(path)])
+
+
+def test_rates_cannot_be_compared_example_by_example(tmp_path):
+    from lm_eval_stereoset.cli import compare
+
+    one, two = (str(rates_file(tmp_path, name, "sk", 0.5)) for name in ("one", "two"))
+    with pytest.raises(UserError, match="holds numbers of GEST translations but no answers"):
+        compare.main([one, two])
