@@ -159,8 +159,8 @@ def fit(args: argparse.Namespace) -> int:
     from lm_eval_stereoset.scoring.identity import tokenizer_of, versions
 
     stored.refuse_other_folder(args.output)
-    given, wanted = args.settings.count(",") + 1, len(NUMBERS[args.level])
-    parse_setting(args.level, args.settings, pooled=given != wanted - 1)  # before the model is loaded
+    given, named = args.settings.count(",") + 1, len(NUMBERS[args.level])
+    parse_setting(args.level, args.settings, pooled=given != named - 1)  # before the model is loaded
     pairs, about_pairs = chosen_pairs(args)
     model, tokenizer = load_model(args)
     found = places.places_of(model)

@@ -231,7 +231,9 @@ sys.exit(main(sys.argv[1:]))
 def test_kills_at_any_moment_change_no_byte(model, tmp_path):
     arguments = ["predict", str(model), "--language", "en", "--data", "sample", "--quiet", "-o"]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    environment["STEREOSET_MATMUL"] = "torch"  # chosen by timing otherwise, which each process does for itself
+    environment["STEREOSET_MATMUL"] = (
+        "torch"  # chosen by timing otherwise, which each process does for itself
+    )
 
     def start(out):
         command = [sys.executable, "-c", KILLED_RUN, *arguments, str(out)]
