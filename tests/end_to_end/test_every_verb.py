@@ -240,7 +240,8 @@ def test_predict_scores_what_a_next_sentence_model_takes(type_command):
     done = type_command("stereoset predict {nsp-encoder} -l tr --data sample -o p.json")
     assert done.code == 0, done.text
     assert "intra: left out" in done.out
-    assert list(json.loads((type_command.folder / "p.json").read_text())) == ["intersentence"]
+    written = json.loads((type_command.folder / "p.json").read_text())
+    assert [key for key in written if key.endswith("sentence")] == ["intersentence"]
 
 
 def test_the_next_sentence_commands(type_command, models):

@@ -110,7 +110,7 @@ def test_reviewed_example_survives_every_step(rows, work, translate, amazon, tmp
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"verdict": "perfect"}, "none of ok, corrected, drop, unsure"),
+        ({"verdict": "perfect"}, "is not one of ok, corrected, drop, unsure"),
         ({"verdict": "ok"}, "ok, but BLANK is missing"),
         ({"verdict": "corrected"}, "no correction is given"),
         ({CORRECTED + "context": "Il maestro era BLANK."}, "corrections without the verdict"),
