@@ -160,7 +160,7 @@ GOOD = {"id": "1", "stereotype": 3, "condition": "G", "masculine": "rád", "femi
         ({"stereotype": "3"}, "x: stereotype '3' is unknown; they are the numbers 1 to 16"),
         ({"feminine": ""}, "x: feminine must be a non-empty text, is ''"),
         ({"feminine": "rád"}, "x: masculine and feminine are the same text: 'rád'"),
-        ({"condition": "H"}, "x: condition 'H' is none of G, P, N"),
+        ({"condition": "H"}, "x: condition 'H' is not one of G, P, N"),
         ({"speaker": "a"}, "x: unknown key 'speaker'; allowed are condition, english, feminine, id, masculine, "
          "published, split, stereotype"),
         ({"neutral": "jo", "masculine": None, "feminine": None},

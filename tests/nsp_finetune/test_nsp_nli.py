@@ -123,7 +123,7 @@ def test_the_hub_s_layout_is_read(tmp_path):
         ('{"gold_label": "neutral", "sentence1": "A b."}', "line 3: sentence2 is missing"),
         (
             '{"gold_label": "maybe", "sentence1": "A b.", "sentence2": "C."}',
-            "line 3: gold_label 'maybe' is none",
+            "line 3: gold_label 'maybe' is not one",
         ),
         ('{"gold_label": "neutral", "sentence1": "A b.", ', "line 3: not valid JSON"),
         ('{"text": "A b."}', "line 3: not a row of SNLI"),

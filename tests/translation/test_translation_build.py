@@ -150,7 +150,7 @@ def test_steps_without_their_input_say_what_to_run_first(translate, tmp_path):
 
 def test_help_of_every_step_needs_no_heavy_library():
     code = (
-        "import sys\nfrom stereoset_translation.cli import make_parser\nbuild_parser().format_help()\n"
+        "import sys\nfrom stereoset_translation.cli import make_parser\nmake_parser().format_help()\n"
         "heavy = {'torch', 'transformers', 'boto3', 'openpyxl', 'matplotlib', 'pandas', 'numpy'} & set(sys.modules)\n"
         "sys.exit(', '.join(heavy) or 0)"
     )
