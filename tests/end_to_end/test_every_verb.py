@@ -12,6 +12,7 @@ from lm_eval_stereoset.cli import COMMANDS
 KINDS = ("bert", "roberta", "gpt2", "chat", "t5", "mt5")
 NEXT_SENTENCE = ("nsp-decoder", "nsp-seq2seq", "nsp-encoder")
 CAUSAL = ("gpt2", "chat")
+REPORTED = ("bert", "gpt2", "nsp-encoder")  # one of each way of scoring: a report is drawn from numbers alone
 
 
 def every_command() -> list[str]:
@@ -57,6 +58,8 @@ def test_predict_then_score_gives_what_run_gives(type_command, kind):
         assert ours[metric] == pytest.approx(theirs[metric], abs=1e-9), metric
     samples = type_command("stereoset score " + " ".join(map(str, folder.rglob("samples_*.jsonl"))))
     assert samples.code == 0, samples.text
+    if kind not in REPORTED:
+        return
     report = type_command("stereoset report results -o report.html --tables tables --figures figures")
     assert report.code == 0, report.text
     assert "<html" in (folder / "report.html").read_text()

@@ -85,6 +85,8 @@ def test_debug_shows_everything():
 
 def test_a_warning_is_shown_once_and_an_error_every_time():
     library, seen = logging.getLogger("transformers"), []
+    before = library.level
+    library.setLevel(logging.WARNING)  # another test in this process may have raised it
     handler = logging.Handler()
     handler.emit = lambda record: seen.append(record.getMessage())
     library.addHandler(handler)
@@ -95,6 +97,7 @@ def test_a_warning_is_shown_once_and_an_error_every_time():
                 library.error(message, "error")
         library.warning("the same warning")
     finally:
+        library.setLevel(before)
         library.removeHandler(handler)
     assert [message for message in seen if "warning" in message] == [
         "the same warning",
