@@ -178,13 +178,22 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def without_repetition() -> Iterator[None]:
-    """While it is open, no warning is shown twice: a model's config, say, is read several times and warns each time."""
+    """While it is open, no warning is shown twice: a model's config, say, is read several times and warns each time.
+
+    On build servers, where CI is set, transformers (5.23) also hands its messages on to the root logger, whose handler
+    shows them once more.
+    """
+    library = logging.getLogger("transformers")
+    handed_on = library.propagate
+    if _handlers_of("transformers"):
+        library.propagate = False
     filters = [(handler, Once()) for handler in {*_handlers_of("lm_eval"), *_handlers_of("transformers")}]
     for handler, once in filters:
         handler.addFilter(once)
     try:
         yield
     finally:
+        library.propagate = handed_on
         for handler, once in filters:
             handler.removeFilter(once)
 
