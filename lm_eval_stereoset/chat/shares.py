@@ -108,10 +108,12 @@ def remark(values: Mapping[str, float]) -> str | None:
             f"{value('cut_off'):.1f} % of the answers break off before they say anything: let them be longer, with "
             "--gen_kwargs max_gen_toks=1024 for a model that thinks first"
         )
-    if value("position") > LARGE_POSITION_BIAS and value("agreement") < LITTLE_AGREEMENT:
+    agreement = value("agreement")  # NaN: asked in one order only, so nothing speaks against a habit
+    if value("position") > LARGE_POSITION_BIAS and not agreement >= LITTLE_AGREEMENT:
+        between = "not known" if math.isnan(agreement) else f"{agreement:.0f} %, by lot 33 %"
         said.append(
             f"the place of a candidate decides more than the candidate (position bias {value('position'):.0f} %, "
-            f"agreement between orders {value('agreement'):.0f} %, by lot 33 %): a score near its ideal is no sign of fairness"
+            f"agreement between orders {between}): a score near its ideal is no sign of fairness"
         )
     if value("failed") > 0:
         said.append(

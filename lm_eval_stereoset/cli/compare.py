@@ -76,6 +76,8 @@ def main(argv: Sequence[str]) -> int:
     found = comparing.compare_sides(
         pairs, lambda jobs: tqdm(jobs, desc="comparing", leave=False, disable=None)
     )
+    if not found:
+        raise UserError(f"nothing to compare: {'; '.join(lonely) or 'the two sides share no split'}")
     text = render(found, args)
     if args.output:
         with atomic_write(args.output) as handle:
@@ -135,6 +137,7 @@ def notes(pairs: Sequence["Pair"]) -> list[str]:
         found += [f"compared although of other {one.kind}: {one.text}" for one in pair.objections()]
         found += pair.unknowns()
         for run in (pair.base, pair.new):
+            found += [f"{run.label}: {run.caution}"] if run.caution else []
             if any(about.get("data") == "sample" for about in run.data.values()):
                 found.append(f"on the bundled sample, not on {run.benchmark.title}")
             for split in run.table:

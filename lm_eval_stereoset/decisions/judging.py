@@ -6,7 +6,7 @@ A number has an interval, so a limit says how sure one must be:
     at all         the number itself decides
     proven         passes only if the interval lies wholly inside
 
-"No worse than a base" is judged by the paired difference on the same examples. Where one limit is about several
+"No worse than a base" is judged by the paired difference on the same examples. Where one such limit is about several
 results, its intervals "beyond doubt" are widened so that all of them hold together (Bonferroni): with five languages
 the false alarms do not become five times as many.
 

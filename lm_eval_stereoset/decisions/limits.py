@@ -213,7 +213,7 @@ def _with_base_below(limit: Limit, folder: Path) -> Limit:
 
 def nearest(name: str, known: Sequence[str]) -> str:
     """The end of a message about an unknown name."""
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
     if close:
         return f"; did you mean {' or '.join(close)}?"
     return f"; there are {', '.join(known)}"

@@ -22,7 +22,7 @@ BEGIN = (
 )
 END = "<!-- stereoset: end -->"
 _SECTION = re.compile(r"<!-- stereoset: begin\b[^\n]*-->.*?<!-- stereoset: end -->", re.DOTALL)
-_FRONT = re.compile(r"\A(---[ \t]*\r?\n)(.*?)(^---[ \t]*(?:\r?\n|\Z))", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile(r"\A(\ufeff?\s*---[ \t]*\r?\n)(.*?)(^---[ \t]*(?:\r?\n|\Z))", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ def unpublishable(run: Run) -> str | None:
     if run.unlike_data:
         return f"{run.label}: {run.unlike_data[0]}"
     for split in run.table:
-        why = partial(run, split)
-        if why and why.startswith("only"):
+        if why := partial(run, split):
             return f"{run.label}, {split}: {why}"
     return None
 
@@ -253,7 +252,7 @@ def _with_metadata(text: str, where: str, runs: Sequence[Run], name: str) -> str
 
 def _replaced_key(front: str, key: str, block: str) -> str:
     """The lines of a top-level key, replaced; without such a key they go to the end."""
-    pattern = re.compile(rf"^{re.escape(key)}[ \t]*:.*?(?=^[^\s#\-]|\Z)", re.DOTALL | re.MULTILINE)
+    pattern = re.compile(rf"^[\"']?{re.escape(key)}[\"']?[ \t]*:.*?(?=^[^\s\-]|\Z)", re.DOTALL | re.MULTILINE)
     if pattern.search(front):
         return pattern.sub(lambda _: block, front, count=1)
     return front + ("" if not front or front.endswith("\n") else "\n") + block

@@ -96,7 +96,7 @@ class Service:
         for output in outputs if isinstance(outputs, list) else [outputs]:
             if not isinstance(output, dict) or not (output.get("choices") or output.get("content")):
                 raise ValueError(f"no answer in what the service sent: {_shown(output)}")
-        texts = self.parse(outputs)
+        texts = [_plain(text) for text in self.parse(outputs)]
         if wanted is not None and len(texts) != wanted:
             raise ValueError(f"{len(texts)} answers to {wanted} questions: {_shown(outputs)}")
         return texts
@@ -136,3 +136,15 @@ def tell_failures(lm: Any) -> None:
 
 def _shown(output: Any) -> str:
     return json.dumps(output, default=str)[:200]
+
+
+def _plain(text: Any) -> Any:
+    """An answer as one text that can be saved: some services send a list of parts, some half a surrogate pair."""
+    if isinstance(text, list):
+        parts = [part.get("text") if isinstance(part, dict) else part for part in text]
+        text = "".join(part for part in parts if isinstance(part, str))
+    if text is None:
+        return text
+    if not isinstance(text, str):
+        raise ValueError(f"an answer that is no text: {_shown(text)}")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

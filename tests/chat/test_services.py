@@ -341,3 +341,22 @@ def test_mistakes_are_one_line(ask, more, said):
     _, printed, code = ask(lambda question: "(a)", *more)
     assert code == 2
     assert said in printed.replace("\n", " ")
+
+
+@pytest.mark.parametrize("concurrent", [1, 8])
+def test_answers_in_parts_or_with_half_a_character_are_read_and_saved(ask, concurrent):
+    def odd(question):
+        letter = question.letter(STEREOTYPE)
+        content = [{"type": "text", "text": f"({letter}) \ud83d"}] if letter == "a" else f"({letter}) \ud83d"
+        return Raw(json.dumps({"choices": [{"index": 0, "message": {"content": content}}]}))
+
+    values, said, code = ask(odd, concurrent=concurrent)
+    assert code in (0, None), said
+    close(values, **ALL_STEREOTYPE, **shares(answered=100))
+
+
+def test_a_habit_is_named_when_there_is_only_one_order_too(ask):
+    values, said, _ = ask(lambda question: "(a)", metadata=",orders=1")
+    assert math.isnan(values["agreement"])
+    assert "position bias 100 %" in " ".join(said.split())
+    assert "agreement between orders not known" in " ".join(said.split())

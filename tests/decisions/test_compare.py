@@ -144,6 +144,17 @@ def test_tables_for_people_fit_and_are_escaped(typed, published, real_data, tmp_
     assert "a\\|b" in output.read_text("utf-8")
 
 
+def test_sides_that_share_no_split_are_one_line(typed, shared):
+    files = [
+        shared / f"upstream/gest/data/predictions/english_mlm/bert-base-uncased_template-{n}.txt"
+        for n in (0, 1)
+    ]
+    assert typed("data", "fetch", "gest", "--from", shared / "upstream" / "gest")[0] == 0
+    code, out, err = typed("compare", *files)
+    assert (code, out) == (2, "")
+    assert "nothing to compare" in err
+
+
 def test_several_models_in_one_folder_are_one_line(typed, published, real_data):
     code, _, err = typed("compare", published, published / BERT)
     assert code == 2

@@ -55,6 +55,28 @@ def test_everything_but_ours_stays_letter_for_letter(typed, published, real_data
     assert len(results) == 1 + 9
 
 
+@pytest.mark.parametrize(
+    ("before", "kept"),
+    [
+        ("\n---\nlicense: mit\n---\n\n# M\n", "license: mit"),
+        (
+            "---\nmodel-index:\n- name: x\n  results: []\n# who chose it\nlicense: mit\n---\n",
+            "# who chose it\nlicense: mit",
+        ),
+        ('---\n"model-index":\n- name: x\n  results: []\nlicense: mit\n---\n', "license: mit"),
+    ],
+)
+def test_metadata_of_other_shapes_stay(typed, published, real_data, tmp_path, before, kept):
+    path = tmp_path / "README.md"
+    path.write_text(before, "utf-8")
+    for _ in range(2):
+        assert typed("publish", published / MBERT.format("en"), "--model-card", path)[0] == 0
+    text = path.read_text("utf-8")
+    assert text.count("model-index") == 1
+    assert kept in text
+    assert text.count("license: mit") == 1
+
+
 def test_each_split_says_how_it_was_scored_itself(typed, published, real_data, card):
     typed("publish", published / MBERT.format("en"), "--model-card", card)
     text = card.read_text("utf-8")

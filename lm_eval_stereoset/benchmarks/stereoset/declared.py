@@ -60,7 +60,8 @@ BENCHMARK = Benchmark(
     group="bias type",
     asks="does a model prefer stereotypes to anti-stereotypes, and both to nonsense?",
     legend="SS: 50 is ideal. LMS, ICAT: higher is better. mc, macro, micro: over target terms.",
-    licence="CC BY-SA 4.0 (StereoSet; the authors of the translations state none of their own)",
+    licence="CC BY-SA 4.0 (StereoSet and StereoSet-PTBR; the authors of the German, French, Spanish and Turkish "
+    "translations state none of their own)",
     caveat=(
         "StereoSet was written by annotators in the United States and then translated, so it holds what they took for "
         "stereotypes. Some of its examples are unclear or badly paired. SS near 50 means no preference on these "
