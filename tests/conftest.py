@@ -1,5 +1,6 @@
 """Fixtures for all tests. Material beside the project (real data, golden scores) is optional."""
 
+import logging
 import os
 from pathlib import Path
 
@@ -31,6 +32,16 @@ def own_data_folder(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "stereoset-data"
     monkeypatch.setenv("STEREOSET_DATA", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def levels_of_our_loggers():
+    """A command is a process of its own and may quieten a logger for good; here the next test would not hear it."""
+    ours = [name for name in logging.root.manager.loggerDict if name.startswith("lm_eval_stereoset")]
+    before = {name: logging.getLogger(name).level for name in ours}
+    yield
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("lm_eval_stereoset")]:
+        logging.getLogger(name).setLevel(before.get(name, logging.NOTSET))
 
 
 @pytest.fixture(scope="session")
