@@ -16,7 +16,7 @@ from nsp_finetune.settings import read_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 DAMAGED = {
-    "a date that is none": "language: 2026-13-45",
+    "an impossible date": "language: 2026-13-45",
     "5,000 digits": "language: 1" + "0" * 5000,
     "not a number": "language: !!int abc",
     "nested deeply": "language: " + "[" * 600,

@@ -70,14 +70,12 @@ def main(argv: Sequence[str]) -> int:
     sides = [one_model(text, args.data, args.benchmark) for text in given]
     comparing.name_apart(given, sides)
     pairs, lonely = comparing.all_pairs(sides[0], sides[1:])
-    if not pairs:
-        raise UserError(f"nothing to compare: {'; '.join(lonely) or 'no results'}")
     refuse_unlike(pairs, {"data": args.other_data, "method": args.other_method})
     found = comparing.compare_sides(
         pairs, lambda jobs: tqdm(jobs, desc="comparing", leave=False, disable=None)
     )
     if not found:
-        raise UserError(f"nothing to compare: {'; '.join(lonely) or 'the two sides share no split'}")
+        raise UserError(f"nothing to compare: {'; '.join(lonely) or 'no results'}")
     text = render(found, args)
     if args.output:
         with atomic_write(args.output) as handle:

@@ -146,5 +146,5 @@ def _plain(text: Any) -> Any:
     if text is None:
         return text
     if not isinstance(text, str):
-        raise ValueError(f"an answer that is no text: {_shown(text)}")
+        raise ValueError(f"an answer that is not text: {_shown(text)}")
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -98,7 +98,7 @@ def named_by_place(tokenizer: Any, subfolder: str | None) -> Any:
 
 def refuse_labels(labels: str | None, is_for_classes: bool) -> None:
     if labels is not None and not is_for_classes:
-        raise UserError("labels: names the classes of a classifier, and this model is none; leave it out")
+        raise UserError("labels: names the classes of a classifier, which this model is not; leave it out")
 
 
 def tokenizer_loader(tokenizer_class: str | None) -> Any:

@@ -423,7 +423,7 @@ MISTAKES = [
         )
         for name, limit, says in (
             ("unknown metric", "sss, within: 5", "did you mean ss"),
-            ("a date that is none", "ss, within: 2026-13-45", "cannot be read"),
+            ("an impossible date", "ss, within: 2026-13-45", "cannot be read"),
             ("400 digits", "ss, within: 1" + "0" * 400, "must be a number"),
             ("5,000 digits", "ss, within: 1" + "0" * 5000, "cannot be read"),
             ("a limit given twice", "ss, within: 5, within: 50", "twice"),
@@ -468,7 +468,7 @@ MISTAKES = [
             (".eval_results",),
         )
         for name, front, says in (
-            ("a date that is none", "date: 2026-13-45", "cannot be read"),
+            ("an impossible date", "date: 2026-13-45", "cannot be read"),
             ("nested deeply", "date: " + "[" * 600, "nested"),
             ("model-index of another type", "model-index: [{name: x, results: {a: 3}}]", "model-index"),
         )
